@@ -60,6 +60,7 @@ mod retention;
 mod schema;
 #[cfg(feature = "engine")]
 pub mod service;
+mod share;
 mod shared;
 mod stats;
 mod summaries;
@@ -107,6 +108,7 @@ pub use results::{AppendedForm, BranchedForm, ControlForm, ErasedForm, HookTaken
 pub use retention::{CapturesForm, RetainedForm, RetainedTotal, RetentionForm, TrimmedForm};
 #[cfg(feature = "schema")]
 pub use schema::big_or_none;
+pub use share::{FindForm, ShareAsked, SharePlanForm};
 pub use shared::{Listed, Problem};
 pub use stats::{CountsForm, DiskForm, StatsForm, StoreForm, TaskStatsForm, UserForm};
 pub use summaries::{

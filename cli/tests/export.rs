@@ -5,6 +5,8 @@
 mod common;
 #[path = "export/redacted.rs"]
 mod redacted;
+#[path = "export/shares.rs"]
+mod shares;
 
 use std::fs;
 use std::io::Write;

@@ -10,6 +10,7 @@ use tokio::time::timeout;
 
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
+use crate::request::ApiRequest;
 use crate::unfold::{Step, Unfolded, stream};
 
 /// A stream of a file's bytes, piece by piece.
@@ -49,7 +50,11 @@ impl Client {
     pub async fn file(&self, address: &str, path: &TreePath) -> Result<FileBytes> {
         let front = ["v1", "points", address, "files"];
         let segments = front.iter().map(|part| part.as_bytes()).chain(path.names());
-        let request = self.get(segments)?.accept("application/octet-stream");
+        self.bytes(self.get(segments)?.accept("application/octet-stream")).await
+    }
+
+    /// Opens the bytes of an answer.
+    pub(crate) async fn bytes(&self, request: ApiRequest) -> Result<FileBytes> {
         let response = request.open().await?;
         let piece = Piece {
             endpoint: request.method_and_path(),

@@ -1,12 +1,15 @@
-//! Tasks and their lineages.
+//! Tasks and their lineages, and tasks as files.
 
-use milepost_api::{LineageForm, Listed, SummariesForm, SummaryForm, TaskForm, TaskGiven};
+use milepost_api::{
+    LineageForm, Listed, ShareAsked, SharePlanForm, SummariesForm, SummaryForm, TaskForm, TaskGiven,
+};
 use milepost_codec::Json;
 use reqwest::Method;
 
 use crate::client::Client;
 use crate::conditions::Conditions;
 use crate::error::Result;
+use crate::files::FileBytes;
 use crate::request::ApiRequest;
 
 /// Filters for a list of tasks.
@@ -190,9 +193,37 @@ impl Client {
     pub async fn lineages(&self, task: &str) -> Result<Listed<LineageForm>> {
         self.get(["v1", "tasks", task, "lineages"])?.read().await
     }
+
+    /// Returns the size of a share of a task, and what it withholds.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: there is no such task. `Invalid`: it does not fit, or a regular expression is
+    /// none.
+    pub async fn share_plan(&self, task: &str, asked: &ShareAsked) -> Result<SharePlanForm> {
+        shared(self.get(["v1", "tasks", task, "share", "plan"])?, asked).read().await
+    }
+
+    /// Returns a share of a task: the bytes of an HTML file, as a stream.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::share_plan`]. `Transport`, from the stream: the answer broke off.
+    pub async fn share(&self, task: &str, asked: &ShareAsked) -> Result<FileBytes> {
+        let request = shared(self.get(["v1", "tasks", task, "share"])?, asked);
+        self.bytes(request.accept("application/octet-stream")).await
+    }
 }
 
 fn listed(request: ApiRequest, query: TaskQuery) -> ApiRequest {
     let request = request.query("user", query.user).query("prefix", query.prefix);
     request.query("limit", query.limit).query("cursor", query.cursor)
+}
+
+fn shared(mut request: ApiRequest, asked: &ShareAsked) -> ApiRequest {
+    request = request.query("redact", Some(asked.redact)).query("max", Some(asked.max));
+    for pattern in &asked.withhold {
+        request = request.query("withhold", Some(pattern));
+    }
+    request
 }

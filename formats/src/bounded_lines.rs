@@ -19,6 +19,11 @@ impl<R: BufRead> BoundedLines<R> {
         Self { input, limit, buffer: Vec::new(), number: 0, read: 0, open: 0 }
     }
 
+    /// Returns the input, behind the line read last.
+    pub fn into_input(self) -> R {
+        self.input
+    }
+
     /// Returns the number of the line read last, from 1.
     pub fn number(&self) -> u64 {
         self.number

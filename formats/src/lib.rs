@@ -25,6 +25,7 @@
 //! input              opens runs
 //! checkpoint_folder/ imports folders of JSON checkpoint files
 //! export_file/       writes and imports the export file of Milepost, and redacts secrets
+//! share_file/        reads the export in a share, which is an HTML file
 //! json_object        JSON objects with their fields in order, and values as compact text
 //! backup             exports before a cleanup
 //! bounded_lines      lines of bounded length
@@ -75,6 +76,7 @@ pub mod look;
 mod progress;
 pub mod record;
 pub mod session_file;
+pub mod share_file;
 
 pub use backup::backup;
 pub use error::{Error, ErrorKind, Remedy, Result};

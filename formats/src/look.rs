@@ -12,6 +12,7 @@ use crate::format::{Format, from_content, is_results};
 use crate::input::start;
 use crate::progress::{Note, Progress};
 use crate::record;
+use crate::share_file;
 
 /// Maximum depth of the search for runs. A deeper folder is an input that fails, so that the report
 /// names it.
@@ -71,10 +72,15 @@ pub fn look(
         false => Vec::new(),
     };
     let detected = from_content(&start).is_some() || is_trajectory(path);
-    Ok(vec![match detected && !start.starts_with(BEGINNING.as_bytes()) {
+    Ok(vec![match detected && !is_export(&start) {
         true => Input::Run(path.to_owned()),
         false => Input::Export(path.to_owned()),
     }])
+}
+
+/// Returns `true` for the beginning of an export, and for that of a share, which has one.
+fn is_export(start: &[u8]) -> bool {
+    start.starts_with(BEGINNING.as_bytes()) || share_file::version(start).is_some()
 }
 
 fn is_trajectory(path: &Path) -> bool {
@@ -195,7 +201,7 @@ impl Found {
             }
             return;
         };
-        if start.starts_with(BEGINNING.as_bytes()) && self.format.is_none() {
+        if is_export(&start) && self.format.is_none() {
             return self.inputs.push(Input::Export(path));
         }
         // Agents keep documents of their own among the sessions, with the same fields.

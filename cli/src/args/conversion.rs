@@ -1,8 +1,9 @@
-//! Arguments of `record`, `import` and `export`.
+//! Arguments of `record`, `import`, `export` and `share`.
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args as ClapArgs, ValueEnum};
+use clap::{Args as ClapArgs, ValueEnum, value_parser};
+use milepost_api::ShareAsked;
 use milepost_formats::Format;
 
 use crate::error::{Failure, Result, USAGE};
@@ -21,13 +22,17 @@ pub struct Record {
 
 #[derive(Debug, ClapArgs)]
 pub struct Import {
-    /// Files of `export`, or `-` for standard input; files that `record` reads; folders: a project
-    /// with `persistence/checkpoint/`, its `persistence` folder, a folder of ckpt-*.json files, a
-    /// folder with several projects, or one with any of these files.
+    /// Files of `export` and `share`, or `-` for standard input; files that `record` reads;
+    /// folders: a project with `persistence/checkpoint/`, its `persistence` folder, a folder of
+    /// ckpt-*.json files, a folder with several projects, or one with any of these files.
     #[arg(required = true, value_name = "FILE|FOLDER")]
     pub from: Vec<PathBuf>,
     #[command(flatten)]
     pub runs: RunArgs,
+    /// Read exports and shares into memory, verify them, and print what an import would add. The
+    /// store stays as it is.
+    #[arg(long, conflicts_with_all = ["user", "format", "strict", "allow_unknown", "event_max"])]
+    pub dry_run: bool,
 }
 
 /// Arguments of `record` and `import`.
@@ -119,6 +124,31 @@ impl Export {
             }
         }
     }
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Share {
+    /// The task.
+    pub task: String,
+    /// The HTML file to write, or `-` for standard output.
+    #[arg(short, long, value_name = "FILE", required_unless_present = "dry_run")]
+    pub output: Option<PathBuf>,
+    /// Share all texts as they are, secrets included. Asks first.
+    #[arg(long)]
+    pub no_redact: bool,
+    /// Withhold events with a text that matches this regular expression, too.
+    #[arg(long, value_name = "REGEX")]
+    pub withhold: Vec<String>,
+    /// The largest file, in bytes: the longest texts are withheld first. Default: 32 MiB; at most
+    /// 256 MiB.
+    #[arg(long, value_name = "BYTES", value_parser = value_parser!(u64).range(1..=ShareAsked::MAX))]
+    pub max: Option<u64>,
+    /// Print what the file would have, and write nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do not ask.
+    #[arg(long)]
+    pub yes: bool,
 }
 
 /// The format of recorded runs.

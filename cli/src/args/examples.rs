@@ -64,6 +64,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("import run.jsonl", "what `milepost export` made"),
             ("import run.jsonl --as copy", "the same under another name"),
+            ("import run.html --dry-run", "what an import of a share would add, verified"),
             ("import ~/project", "the JSON checkpoints of a project"),
             ("import ~/.cache/engine", "those of all projects in it"),
             ("import ~/.claude/projects", "all sessions of Claude Code, a task each"),
@@ -82,6 +83,14 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("export --files -o all.jsonl", "all tasks, with the files they captured"),
             ("export run --redact", "without what looks like a secret"),
             ("export run old/ --format checkpoints", "a JSON file for each checkpoint"),
+        ],
+    ),
+    (
+        "share",
+        &[
+            ("share run -o run.html", "a file for a colleague's browser, without secrets"),
+            ("share run --dry-run", "its size, and what is withheld"),
+            ("share run -o run.html --withhold 'ACME-[0-9]+'", "without these numbers, either"),
         ],
     ),
     (

@@ -63,8 +63,8 @@ const GROUPS: [Group; 7] = [
     Group {
         title: "Keep",
         commands: &[
-            "export", "verify", "anchor", "doctor", "repair", "key", "trust", "cleanup", "pin",
-            "unpin", "pins", "delete", "erase", "compact",
+            "export", "share", "verify", "anchor", "doctor", "repair", "key", "trust", "cleanup",
+            "pin", "unpin", "pins", "delete", "erase", "compact",
         ],
         example: "export site -o site.jsonl",
     },

@@ -16,6 +16,7 @@ mod run;
 mod serve;
 mod steer;
 mod story;
+mod upkeep;
 mod workspace;
 
 use std::ffi::OsString;
@@ -30,7 +31,7 @@ use self::number::at_least_one;
 use crate::demo::{Demo, DemoWorker};
 use crate::output::When;
 pub use agent::{AgentArgs, AgentChange, AgentCommand, AgentInstall, AgentServe};
-pub use conversion::{Export, Import, Record, RunArgs};
+pub use conversion::{Export, Import, Record, RunArgs, Share};
 pub use examples::command;
 pub use going_back::{
     Branch, Checkpoint, FolderOptions, GoingBack, Paths, Recover, Restore, Rollback, Switch, Undo,
@@ -47,6 +48,7 @@ pub use serve::{
 };
 pub use steer::{Control, Edit, Guide};
 pub use story::{Bisect, Blame, ByHand, States};
+pub use upkeep::{Key, Repair, Trust, Verify};
 pub use workspace::{Capture, Cat, Diff, Files, ScanOptions};
 
 const ADDRESSES: &str = "\
@@ -137,6 +139,9 @@ pub enum Command {
     Import(Import),
     /// Export one task, or all tasks, as one file that another store imports.
     Export(Export),
+    /// Write a task as one HTML file, without secrets. A browser shows and verifies it without
+    /// Milepost, and `import` reads it; see docs/SHARE.md.
+    Share(Share),
     /// Look at tasks, steps and states on the whole screen, and go back; see docs/PAGE.md.
     Tui(Tui),
     /// List the tasks, newest first.
@@ -458,42 +463,4 @@ pub struct Mark {
     /// Metadata for `checkpoints --where`, as a JSON object.
     #[arg(long, value_name = "JSON")]
     pub metadata: Option<String>,
-}
-
-#[derive(Debug, ClapArgs)]
-pub struct Verify {
-    /// Verify only this task.
-    pub task: Option<String>,
-    /// Also fold every lineage from its beginning, and compare the snapshots.
-    #[arg(long)]
-    pub states: bool,
-    /// Also compare with an earlier anchor.
-    #[arg(long, value_name = "FILE", conflicts_with = "task")]
-    pub anchor: Option<PathBuf>,
-}
-
-#[derive(Debug, ClapArgs)]
-pub struct Repair {
-    /// Change nothing: repair a copy, which needs as much space, and print the result.
-    #[arg(long)]
-    pub dry_run: bool,
-}
-
-#[derive(Debug, ClapArgs)]
-pub struct Trust {
-    /// Print the effects of trust, and change nothing.
-    #[arg(long)]
-    pub show: bool,
-    /// Revoke the trust.
-    #[arg(long, conflicts_with = "show")]
-    pub revoke: bool,
-    /// Do not ask.
-    #[arg(long, conflicts_with_all = ["show", "revoke"])]
-    pub yes: bool,
-}
-
-#[derive(Debug, ClapArgs)]
-pub struct Key {
-    /// The file. It must not exist.
-    pub file: PathBuf,
 }

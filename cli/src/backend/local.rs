@@ -12,10 +12,11 @@ use milepost::{
 use milepost_api::{
     AppendedForm, AttachmentForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, FileForm,
     GuidanceAsked, JobAsked, JobForm, JobResult, LineageForm, Listed, PinForm, PointForm,
-    RestoredForm, RetentionAsked, RetentionForm, StoreForm, SummaryForm, TaskForm, UserForm,
-    VerifyForm, service,
+    RestoredForm, RetentionAsked, RetentionForm, ShareAsked, SharePlanForm, StoreForm, SummaryForm,
+    TaskForm, UserForm, VerifyForm, service,
 };
-use milepost_formats::backup;
+use milepost_formats::{Progress, backup};
+use milepost_share::Share;
 use milepost_workspace::{Snapshot, TreePath};
 use serde_json::Value;
 
@@ -347,6 +348,20 @@ impl Backend for Local<'_> {
                 read => each(buffer.get(..read).expect("a read fits its buffer"))?,
             }
         }
+    }
+
+    fn share(
+        &self,
+        task: &str,
+        asked: &ShareAsked,
+        progress: &mut dyn Progress,
+        each: Option<Bytes<'_>>,
+    ) -> Result<SharePlanForm> {
+        let share = Share::of(self.0, task, asked, progress)?;
+        if let Some(each) = each {
+            share.write(each)?;
+        }
+        Ok(share.plan())
     }
 
     fn has_folders(&self) -> bool {

@@ -32,9 +32,10 @@ use milepost::{CheckpointId, Engine, Event, Header, Json, LineageId};
 use milepost_api::{
     AppendedForm, AttachmentForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, EventForm,
     FileForm, JobAsked, JobForm, JobResult, LineageForm, Listed, MovedForm, PinForm, PointForm,
-    RestoredForm, RetentionAsked, RetentionForm, StoreForm, SummaryForm, TaskForm, UserForm,
-    VerifyForm,
+    RestoredForm, RetentionAsked, RetentionForm, ShareAsked, SharePlanForm, StoreForm, SummaryForm,
+    TaskForm, UserForm, VerifyForm,
 };
+use milepost_formats::Progress;
 use milepost_workspace::TreePath;
 use serde_json::Value;
 
@@ -248,6 +249,16 @@ pub trait Backend {
 
     /// Passes the bytes of a file of that capture to `each`, piece by piece.
     fn content(&self, point: &PointForm, path: &TreePath, each: Bytes<'_>) -> Result<()>;
+
+    /// Returns the plan of a share of the task with this exact id. With `each`, also passes the
+    /// bytes of the file to it.
+    fn share(
+        &self,
+        task: &str,
+        asked: &ShareAsked,
+        progress: &mut dyn Progress,
+        each: Option<Bytes<'_>>,
+    ) -> Result<SharePlanForm>;
 
     /// Returns `true` if jobs with a folder are possible: the store is on this machine.
     fn has_folders(&self) -> bool;

@@ -48,6 +48,7 @@ mod rollback;
 mod run;
 mod search;
 mod serve;
+mod share;
 mod shell;
 mod show;
 mod start;
@@ -192,6 +193,7 @@ fn on_store(store: &StoreArgs, engine: &Engine, command: Command, out: &mut Out)
 /// Runs a command that works on any backend.
 fn on_source(source: &dyn Backend, command: Command, out: &mut Out) -> Result<()> {
     match command {
+        Command::Share(args) => share::run(source, &args, out),
         Command::Tui(args) => tui::run(source, args.address.as_deref(), out),
         Command::Tasks(args) => tasks::run(source, &args, out),
         Command::Lineages(args) => lineages::run(source, &args.task, out),
@@ -234,10 +236,7 @@ fn on_source(source: &dyn Backend, command: Command, out: &mut Out) -> Result<()
         Command::Guide(args) => steer::guide(source, &args, out),
         Command::Edit(args) => steer::edit(source, &args, out),
         Command::Jobs(args) => jobs::run(source, &args, out),
-        Command::Stats(args) => match &args.user {
-            Some(user) => stats::of_user(source, user, out),
-            None => stats::run(source, out),
-        },
+        Command::Stats(args) => stats::run(source, &args, out),
         // `run`, `on_found` and `on_store` handle the others.
         Command::Demo(_)
         | Command::DemoWorker(_)

@@ -49,6 +49,7 @@ impl Needs {
             Command::Log(_) => READS_LONG,
             Command::Cat(_) | Command::Stats(_) | Command::Anchor => READS,
             Command::Verify(_) => Self { attached: true, ..READS },
+            Command::Share(_) => Self { attached: true, ..READS },
             Command::Export(_) => Self { store: true, attached: true, ..READS },
             Command::Replay(args) => Self { store: args.check, ..READS },
             Command::Bisect(args) => {

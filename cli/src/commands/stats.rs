@@ -3,11 +3,20 @@
 use milepost_api::{TaskStatsForm, UserForm};
 use serde_json::json;
 
+use crate::args::Stats;
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::{Out, count, printable, size};
 
-pub fn run(source: &dyn Backend, out: &mut Out) -> Result<()> {
+pub fn run(source: &dyn Backend, args: &Stats, out: &mut Out) -> Result<()> {
+    match &args.user {
+        Some(user) => of_user(source, user, out),
+        None => of_store(source, out),
+    }
+}
+
+/// Prints the counts and sizes of the store.
+fn of_store(source: &dyn Backend, out: &mut Out) -> Result<()> {
     let stats = source.stats()?;
     if out.json {
         return Ok(out.json(&stats)?);
@@ -39,7 +48,7 @@ pub fn run(source: &dyn Backend, out: &mut Out) -> Result<()> {
 }
 
 /// Prints the sizes of a user's tasks.
-pub fn of_user(source: &dyn Backend, user: &str, out: &mut Out) -> Result<()> {
+fn of_user(source: &dyn Backend, user: &str, out: &mut Out) -> Result<()> {
     let UserForm { tasks, total, .. } = source.stats_of(user)?;
     if out.json {
         return Ok(out.json(&json!({ "user": user, "tasks": tasks, "total": total }))?);

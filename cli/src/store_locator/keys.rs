@@ -28,6 +28,20 @@ impl StoreArgs {
         })
     }
 
+    /// Returns the options of a store in memory that has the key of this one.
+    pub fn options_in_memory(&self) -> Result<Options> {
+        let options = Options::default();
+        match self.folder_if_any()? {
+            Some(dir) => self.without_anchor().options_for(&dir, options),
+            None => self.without_anchor().options(options),
+        }
+    }
+
+    /// Returns the arguments without the anchor, for an engine that writes none.
+    pub fn without_anchor(&self) -> Self {
+        Self { anchor_to: None, ..self.clone() }
+    }
+
     /// Adds the requested key and anchor to the options.
     pub fn options(&self, options: Options) -> Result<Options> {
         let mut options = options.reducer(ThreadReducer);

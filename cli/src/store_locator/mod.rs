@@ -172,6 +172,14 @@ impl StoreArgs {
         Ok(dir)
     }
 
+    /// Returns the folder of the store; `None` if there is none, or a service replaces it.
+    pub fn folder_if_any(&self) -> Result<Option<PathBuf>> {
+        match self.url().is_some() || self.to_make()?.is_some() {
+            true => Ok(None),
+            false => self.folder().map(Some),
+        }
+    }
+
     /// Returns the folder in which [`StoreArgs::open_or_create`] creates a store; `None` if there
     /// is one, or a service replaces it.
     pub fn to_make(&self) -> Result<Option<PathBuf>> {

@@ -61,6 +61,8 @@ const CALLS: &[(&str, Call)] = &[
     ("series", || Box::pin(readings::series())),
     ("align", || Box::pin(readings::align())),
     ("value", || Box::pin(readings::value())),
+    ("share_plan", || Box::pin(readings::share())),
+    ("share", || Box::pin(readings::share())),
     ("search", || Box::pin(readings::search())),
     ("file_changes", || Box::pin(calls::file_changes())),
     ("bisect", || Box::pin(readings::bisect())),

@@ -3,7 +3,7 @@
 use milepost::Append;
 use milepost::Json;
 use milepost::events::{Message, StepFinished, StepStarted, ToolCalled, ToolReturned};
-use milepost_client::api::{AlignOp, Big};
+use milepost_client::api::{AlignOp, Big, ShareAsked};
 use milepost_client::{Client, ErrorKind, ReadQuery, SeriesQuery};
 use milepost_codec::{Body, Float};
 
@@ -194,4 +194,28 @@ pub async fn search() {
     assert_eq!(error.kind(), ErrorKind::Invalid);
     let error = client.search(failed(), Some("1.2")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
+}
+
+pub async fn share() {
+    let (served, client) = run().await;
+    let task = served.engine.task("run").unwrap();
+    task.append(Message::text("user", "ticket ACME-4711")).unwrap();
+    let asked = ShareAsked { withhold: vec!["ACME-[0-9]+".into()], ..ShareAsked::default() };
+    let plan = client.share_plan("run", &asked).await.unwrap();
+    assert_eq!((plan.withheld, plan.events), (Big(1), Big(54)));
+    assert_eq!(
+        (plan.finds[0].name.as_str(), &plan.finds[0].places[0][..]),
+        ("withhold", "run/0@51")
+    );
+    let file = client.share("run", &asked).await.unwrap();
+    assert_eq!(file.size(), Some(plan.bytes.0));
+    let file = file.whole().await.unwrap();
+    assert!(file.starts_with(b"<!doctype html><!-- milepost share 1 -->\n"));
+    assert_eq!(file.len() as u64, plan.bytes.0);
+
+    let wrong = ShareAsked { withhold: vec!["(".into()], ..ShareAsked::default() };
+    let error = client.share_plan("run", &wrong).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    let error = client.share("nothing", &asked).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
 }

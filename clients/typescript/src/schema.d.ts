@@ -1008,6 +1008,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tasks/{task}/share": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns a task as one HTML file, which shows it in a browser, verifies it, and can be imported.
+         *     See docs/SHARE.md.
+         */
+        get: operations["share"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{task}/share/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Returns the size of a share of a task, and what it withholds. The file is made, and dropped. */
+        get: operations["share_plan"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tasks/{task}/states": {
         parameters: {
             query?: never;
@@ -1880,6 +1917,15 @@ export interface components {
             restored?: null | components["schemas"]["RestoredForm"];
             /** @description The task. */
             task: string;
+        };
+        /** @description The finds of a pattern. */
+        FindForm: {
+            /** @description Their number. */
+            count: components["schemas"]["Big"];
+            /** @description The name of the pattern; `folder` for the hash of a captured folder. */
+            name: string;
+            /** @description The addresses of the first events that have them. */
+            places: string[];
         };
         /** @description A folder that a job changes, and the decisions about its paths. */
         FolderAsked: {
@@ -3101,6 +3147,27 @@ export interface components {
             session: string;
             /** @description The user. */
             user: string;
+        };
+        /** @description The sizes of a share, and what it withholds. */
+        SharePlanForm: {
+            /** @description The length of the file, in bytes. */
+            bytes: components["schemas"]["Big"];
+            /** @description The number of captured folders, whose files are not in a share. */
+            captures: components["schemas"]["Big"];
+            /** @description True if the task can be imported as a copy only. */
+            copy_only: boolean;
+            /** @description The number of events, those of the control log included. */
+            events: components["schemas"]["Big"];
+            /** @description The finds of each pattern. */
+            finds: components["schemas"]["FindForm"][];
+            /** @description The number of texts that are withheld since the file would be too large. */
+            long: components["schemas"]["Big"];
+            /** @description The length over which texts are withheld, in bytes; absent if all fit. */
+            longest?: components["schemas"]["Big"];
+            /** @description The number of events whose headers are redacted, and whose hashes are taken on trust. */
+            trusted: components["schemas"]["Big"];
+            /** @description The number of events whose bodies are withheld. */
+            withheld: components["schemas"]["Big"];
         };
         /** @description A file that was not imported. */
         SkippedForm: {
@@ -9225,6 +9292,166 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RowsForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    share: {
+        parameters: {
+            query?: {
+                /** @description Withhold events with a text that resembles a secret, default `true` */
+                redact?: boolean;
+                /** @description Regular expressions, each as one parameter `withhold`: withhold events with a text that matches, too */
+                withhold?: string[];
+                /** @description The most bytes of the file, default 33554432 */
+                max?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The id of the task */
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": number[];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    share_plan: {
+        parameters: {
+            query?: {
+                /** @description Withhold events with a text that resembles a secret, default `true` */
+                redact?: boolean;
+                /** @description Regular expressions, each as one parameter `withhold`: withhold events with a text that matches, too */
+                withhold?: string[];
+                /** @description The most bytes of the file, default 33554432 */
+                max?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The id of the task */
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SharePlanForm"];
                 };
             };
             400: {

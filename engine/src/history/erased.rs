@@ -3,10 +3,30 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use milepost_codec::{LineageId, Offset, Result, TaskNo};
+use milepost_codec::{
+    CheckpointAttached, CheckpointMarked, CheckpointUnmarked, ControlChanged, LineageId,
+    LineageOpened, Offset, Restored, Result, TaskNo, WorkspaceCaptured,
+};
 use milepost_store::index::keys::{self, KeyKind};
 
 use crate::history::catalog::Catalog;
+
+/// Kinds that other events depend on and that cannot be erased: opened lineages, changes of
+/// control, captured workspaces, checkpoints and changes of them, restores.
+const NEEDED: [u16; 7] = [
+    LineageOpened::KIND,
+    ControlChanged::KIND,
+    WorkspaceCaptured::KIND,
+    CheckpointMarked::KIND,
+    CheckpointUnmarked::KIND,
+    CheckpointAttached::KIND,
+    Restored::KIND,
+];
+
+/// Returns `true` if the body of an event of this kind can be erased: no other events depend on it.
+pub fn is_erasable(kind: u16) -> bool {
+    !NEEDED.contains(&kind)
+}
 
 /// The erased events of one task at one moment.
 #[derive(Debug, Clone, Default)]

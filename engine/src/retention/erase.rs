@@ -3,29 +3,17 @@
 use std::ops::Range;
 
 use milepost_codec::{
-    CheckpointAttached, CheckpointMarked, CheckpointUnmarked, ControlChanged, Erased, Error,
-    ErrorKind, Hash, LineageId, LineageOpened, LogId, Offset, RecordRef, Restored, Result,
-    TEXT_MAX, TaskNo, WorkspaceCaptured, check_size,
+    Erased, Error, ErrorKind, Hash, LineageId, LogId, Offset, RecordRef, Result, TEXT_MAX, TaskNo,
+    check_size,
 };
 
 use super::Retention;
 use crate::given_up::check_given_up;
 use crate::handles::audit;
 use crate::history::catalog::Catalog;
+use crate::history::erased::is_erasable;
 use crate::history::events::Ancestry;
 use crate::history::point::Point;
-
-/// Kinds that other events depend on and that cannot be erased: opened lineages, changes of
-/// control, captured workspaces, checkpoints and changes of them, restores.
-pub(super) const NEEDED: [u16; 7] = [
-    LineageOpened::KIND,
-    ControlChanged::KIND,
-    WorkspaceCaptured::KIND,
-    CheckpointMarked::KIND,
-    CheckpointUnmarked::KIND,
-    CheckpointAttached::KIND,
-    Restored::KIND,
-];
 
 impl Retention<'_> {
     /// Erases the body of the event at a point permanently. Its header and the hash of its body
@@ -51,7 +39,7 @@ impl Retention<'_> {
             return Ok(());
         }
         let (kind, body_hash) = body_of(catalog, task, owner, offset)?.ok_or_else(nothing)?;
-        if NEEDED.contains(&kind) {
+        if !is_erasable(kind) {
             let name = milepost_codec::Body::name_of(kind);
             return Err(Error::invalid(format!(
                 "an event `{name}` cannot be erased, since others build on it"

@@ -11,11 +11,12 @@ use milepost_store::index::MarkEntry;
 use milepost_store::index::keys::{self, KeyKind};
 
 use super::Retention;
-use super::erase::{NEEDED, body_of, each_body, in_a_base};
+use super::erase::{body_of, each_body, in_a_base};
 use crate::commit::committer::Request;
 use crate::handles::audit;
 use crate::history::catalog::{Catalog, Viewer};
 use crate::history::checkpoint::Checkpoint;
+use crate::history::erased::is_erasable;
 use crate::history::events::Ancestry;
 use crate::history::lists::CheckpointQuery;
 
@@ -174,7 +175,7 @@ impl Catalog {
                     // A mark that was removed earlier ends a step too.
                     let point = point_of(record.form, record.payload, kind, at)?;
                     step.start = step.start.max(point.min(step.end));
-                } else if !NEEDED.contains(&kind) && !erased.has(lineage, at) {
+                } else if is_erasable(kind) && !erased.has(lineage, at) {
                     found.push((at, body_hash));
                 }
                 Ok(())

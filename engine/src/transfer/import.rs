@@ -48,25 +48,29 @@ impl std::fmt::Debug for Import {
 }
 
 impl Engine {
+    /// Returns the name of the task that has a history, also if it is being imported.
+    pub(super) fn name_of_history(&self, origin: Origin) -> Result<Option<String>> {
+        let mut found = None;
+        self.inner.catalog.log().walk(&keys::all(KeyKind::Task), &mut |_, value| {
+            let entry = TaskEntry::decode(value)?;
+            let is_there = entry.deleted_us.is_none() || entry.is_prepared();
+            if is_there && entry.origin == origin {
+                found = Some(entry.name);
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
     /// Refuses a name or a history that already exists.
     fn check_free(&self, name: &str, origin: Option<Origin>) -> Result<()> {
-        let catalog = &self.inner.catalog;
         let there = |why: String| Err(Error::new(ErrorKind::Conflict, why));
-        let mut found = None;
-        if let Some(origin) = origin {
-            let log = catalog.log();
-            log.walk(&keys::all(KeyKind::Task), &mut |_, value| {
-                let entry = TaskEntry::decode(value)?;
-                let is_there = entry.deleted_us.is_none() || entry.is_prepared();
-                if is_there && entry.origin == origin {
-                    found = Some(entry.name);
-                }
-                Ok(())
-            })?;
-        }
+        let found = origin.map(|origin| self.name_of_history(origin)).transpose()?.flatten();
         match found {
             Some(found) => there(format!("this history is there already, as task `{found}`")),
-            None if catalog.find(name)?.is_some() => there(format!("there is a task `{name}`")),
+            None if self.inner.catalog.find(name)?.is_some() => {
+                there(format!("there is a task `{name}`"))
+            }
             None => Ok(()),
         }
     }

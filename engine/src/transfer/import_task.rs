@@ -9,7 +9,7 @@ use milepost_codec::{
 
 use super::export::marked;
 use super::rebase::Rebase;
-use super::{ExportBody, ExportEvent, ExportTask, validate};
+use super::{ExportBody, ExportEvent, ExportTask, validate, withheld};
 use crate::commit::committer::{LogAppend, Request};
 use crate::handles::engine::Engine;
 use crate::verification::verify;
@@ -36,6 +36,8 @@ pub(super) struct TaskImport {
     gathered: (usize, usize),
     /// Events that the next commit erases.
     erased: Vec<(LineageId, Offset)>,
+    /// Events that came without their bodies, and the hashes of these.
+    withheld: Vec<(LineageId, Offset, Hash)>,
 }
 
 /// The position of a log in a commit.
@@ -83,6 +85,7 @@ impl TaskImport {
             appends: Vec::new(),
             gathered: (0, 0),
             erased: Vec::new(),
+            withheld: Vec::new(),
         }
     }
 
@@ -98,6 +101,9 @@ impl TaskImport {
         };
         let event = renewed.as_ref().unwrap_or(event);
         let header = Header::decode(&event.header)?;
+        if let Some((lineage, hash)) = withheld::of(event)? {
+            self.withheld.push((lineage, event.offset, hash));
+        }
         let (form, payload) = stored(engine, &event.body)?;
         let record = RecordRef { header: &event.header, form, payload: &payload };
         validate::check(engine, event, &header, &record)?;
@@ -234,11 +240,28 @@ impl TaskImport {
                 validate::beginning(engine, self.no, *lineage, begin.map(|begin| begin.head))?;
             }
         }
+        self.erase_withheld(engine)?;
         let report = verify::verify(&inner.catalog, inner.store, Some(self.no), &mut |_, _| {})?;
         match report.faults.first() {
             Some(fault) => Err(Error::new(ErrorKind::Corrupt, fault.message.clone())),
             None => Ok(()),
         }
+    }
+
+    /// Appends to the control log that the withheld events are erased, behind its events in the
+    /// file.
+    fn erase_withheld(&mut self, engine: &Engine) -> Result<()> {
+        let erased = engine.inner.catalog.erased_of(self.no);
+        for withheld in std::mem::take(&mut self.withheld) {
+            let control = self.logs.get(&LogKind::Control);
+            let at = control.map_or(0, |log_state| log_state.head.next);
+            if !erased.has(withheld.0, withheld.1) {
+                let salt = engine.inner.entropy.bytes16();
+                let time_us = engine.inner.now_us();
+                self.take(engine, &withheld::erased(withheld, (at, time_us, salt)))?;
+            }
+        }
+        self.commit(engine)
     }
 
     /// Checks that the logs and their heads are as announced. The hashes of a copy differ.
@@ -284,7 +307,10 @@ fn stored(engine: &Engine, body: &ExportBody) -> Result<(BodyForm, Vec<u8>)> {
             content.len()
         ))),
         ExportBody::Listed(list) => Ok((BodyForm::Chunked, list.clone())),
-        ExportBody::Erased(hash) => Ok((BodyForm::Erased, hash.0.to_vec())),
+        ExportBody::Erased(hash) | ExportBody::Withheld { hash: Some(hash), .. } => {
+            Ok((BodyForm::Erased, hash.0.to_vec()))
+        }
+        ExportBody::Withheld { hash: None, .. } => Err(Error::invalid("a body without a hash")),
     }
 }
 

@@ -5,6 +5,7 @@
 //! chunks       the chunks that a task needs
 //! import       writes a task to another store; it is visible when it is complete
 //! import_task  checks, chains and commits its events
+//! withheld     events whose bodies a file does not have
 //! validate     refuses invalid content, whatever its hashes say
 //! rebase       imports a copy under a new origin and with new hashes
 //! copy         copies a task inside its store
@@ -17,11 +18,13 @@ mod import;
 mod import_task;
 mod rebase;
 mod validate;
+mod withheld;
 
 use milepost_codec::{
-    BodyForm, CheckpointId, ChunkId, Control, Hash, Head, LineageBegin, LineageId, LogId, LogKind,
-    Offset, Origin, Result, TaskPrepared,
+    BodyForm, CheckpointId, ChunkEntry, ChunkId, ChunkList, Control, Hash, Head, LineageBegin,
+    LineageId, LogId, LogKind, Offset, Origin, Result, TaskPrepared, body_hash,
 };
+use milepost_store::CHUNK;
 
 use crate::handles::engine::Engine;
 use crate::history::events::Cursor;
@@ -76,6 +79,16 @@ impl Transfer<'_> {
     /// ```
     pub fn import(&self) -> Import {
         Import::of(self.engine)
+    }
+
+    /// Returns the id of the task that has the history of this origin: an import that keeps
+    /// identity is refused then.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable`: the store is closed.
+    pub fn task_of_history(&self, origin: Origin) -> Result<Option<String>> {
+        self.engine.name_of_history(origin)
     }
 
     /// Returns `true` if a task was imported or is a copy, so that not all of its events were
@@ -167,12 +180,30 @@ pub struct ExportEvent {
     pub header: Vec<u8>,
     /// The body.
     pub body: ExportBody,
-    /// The salt of the body's hash; `None` for an erased or a redacted body.
+    /// The salt of the body's hash; `None` for an erased, a withheld or a redacted body.
     pub salt: Option<[u8; 16]>,
     /// The chain hash after the event; `None` for a redacted body.
     pub hash: Option<Hash>,
     /// The id of the checkpoint, if the event marks one.
     pub checkpoint: Option<CheckpointId>,
+}
+
+impl ExportEvent {
+    /// Returns the hash of the body, which the chain commits to; `None` for a redacted body.
+    pub fn body_hash(&self) -> Option<Hash> {
+        let salted = |form, payload: &[u8]| Some(body_hash(&self.salt?, form, payload));
+        match &self.body {
+            ExportBody::Inline(payload) => salted(BodyForm::Inline, payload),
+            ExportBody::Chunked(content) => {
+                let chunks = content.chunks(CHUNK).map(ChunkEntry::id_of).collect();
+                let list = ChunkList { len: content.len() as u64, chunks };
+                salted(BodyForm::Chunked, &list.encode())
+            }
+            ExportBody::Listed(list) => salted(BodyForm::Chunked, list),
+            ExportBody::Erased(hash) => Some(*hash),
+            ExportBody::Withheld { hash, .. } => *hash,
+        }
+    }
 }
 
 /// The body of an exported event.
@@ -186,4 +217,12 @@ pub enum ExportBody {
     Listed(Vec<u8>),
     /// The hash of an erased body.
     Erased(Hash),
+    /// A body that is not in the file. An export never gives it.
+    Withheld {
+        /// The hash of the body; `None` if the header is redacted, so that only a copy has the
+        /// event.
+        hash: Option<Hash>,
+        /// The payload that a copy has instead; `None` if nothing of the body is shown.
+        shown: Option<Vec<u8>>,
+    },
 }

@@ -11,7 +11,7 @@ use milepost_codec::{
 use milepost_store::tree_walk;
 
 use super::import_task::{TaskImport, log_id};
-use super::{ExportBody, ExportEvent, ExportTask};
+use super::{ExportBody, ExportEvent, ExportTask, withheld};
 use crate::handles::engine::Engine;
 use crate::history::events::Ancestry;
 use milepost_store::{INLINE_MAX, put_content};
@@ -55,6 +55,9 @@ impl Rebase {
         engine: &Engine,
         event: &ExportEvent,
     ) -> Result<ExportEvent> {
+        if let ExportBody::Withheld { shown, .. } = &event.body {
+            return self.event(taking, engine, &withheld::shown(event, shown.as_deref())?);
+        }
         let mut renewed = ExportEvent { hash: None, checkpoint: None, ..event.clone() };
         if let ExportBody::Erased(_) = event.body {
             return Ok(renewed);

@@ -207,7 +207,7 @@ pub struct EventForm<'a> {
     /// Set if the header is redacted, and the chain hash is taken on trust.
     #[serde(default, skip_serializing_if = "is_false")]
     pub trusted: bool,
-    /// What the file has of the body of a withheld or trusted event.
+    /// The body of a withheld or trusted event, as the file may have it.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<&'a RawValue>,
 }
@@ -314,18 +314,17 @@ fn event(form: EventForm<'_>) -> Result<ExportEvent, String> {
 
 /// Returns the kind and the body of an event.
 fn kind_and_body(form: &EventForm<'_>, log: LogKind) -> Result<(u16, ExportBody), String> {
-    let number = || form.number.ok_or("`number` is missing");
+    if let Some(body) = withheld(form, log)? {
+        return Ok((number(form)?, body));
+    }
+    let number = || number(form);
     let carried = |payload| match form.chunked {
         true => ExportBody::Chunked(payload),
         false => ExportBody::Inline(payload),
     };
     match (form.body, &form.raw, &form.list, form.erased) {
         (Some(body), None, None, None) => {
-            let encoded = match log {
-                LogKind::Control => Control::from_json(body.get()).map(|body| body.encode()),
-                LogKind::Lineage(_) => Body::from_json(body.get()).map(|body| body.encode()),
-            };
-            let (kind, payload) = encoded.map_err(|error| error.to_string())?;
+            let (kind, payload) = encoded(log, body)?;
             Ok((kind, carried(payload)))
         }
         // `body` may be present too, for people.
@@ -336,6 +335,50 @@ fn kind_and_body(form: &EventForm<'_>, log: LogKind) -> Result<(u16, ExportBody)
         (None, None, None, Some(hash)) => Ok((number()?, ExportBody::Erased(hash))),
         _ => Err("an event has one of `body`, `raw`, `list` and `erased`".to_owned()),
     }
+}
+
+/// Returns the body of an event that is withheld or trusted, if it is one.
+fn withheld(form: &EventForm<'_>, log: LogKind) -> Result<Option<ExportBody>, String> {
+    let hash = match (form.withheld, form.trusted, form.shown) {
+        (None, false, None) => return Ok(None),
+        (Some(hash), false, _) => Some(hash),
+        (None, true, _) => None,
+        (Some(_), true, _) => return Err("an event is `withheld` or `trusted`, not both".into()),
+        (None, false, Some(_)) => {
+            return Err("`shown` is for an event that is `withheld` or `trusted`".into());
+        }
+    };
+    let EventForm { salt, body, raw, list, erased, chunked, .. } = form;
+    let is_there = body.is_some() || raw.is_some() || list.is_some() || erased.is_some();
+    if is_there || salt.is_some() || *chunked {
+        return Err("a withheld event has no `salt`, `body`, `raw`, `list`, `erased` or `chunked`"
+            .to_owned());
+    }
+    if form.hash.is_none() {
+        return Err("`hash` is missing".to_owned());
+    }
+    let shown = form.shown.map(|shown| encoded(log, shown)).transpose()?;
+    let shown = match shown {
+        Some((kind, payload)) if kind == number(form)? => Some(payload),
+        Some((kind, _)) => {
+            return Err(format!("`shown` is of kind {kind}, not {}", number(form)?));
+        }
+        None => None,
+    };
+    Ok(Some(ExportBody::Withheld { hash, shown }))
+}
+
+/// Returns the kind and the payload of a body in JSON.
+fn encoded(log: LogKind, body: &RawValue) -> Result<(u16, Vec<u8>), String> {
+    let encoded = match log {
+        LogKind::Control => Control::from_json(body.get()).map(|body| body.encode()),
+        LogKind::Lineage(_) => Body::from_json(body.get()).map(|body| body.encode()),
+    };
+    encoded.map_err(|error| error.to_string())
+}
+
+fn number(form: &EventForm<'_>) -> Result<u16, String> {
+    form.number.ok_or_else(|| "`number` is missing".to_owned())
 }
 
 fn base64(field: &str, text: &str) -> Result<Vec<u8>, String> {

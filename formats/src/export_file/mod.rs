@@ -1,15 +1,17 @@
 //! The export file of Milepost: tasks as JSON Lines, as `docs/EXPORT.md` defines them.
 //!
 //! ```text
-//! read    reads an export, and imports it
-//! redact  redaction of secrets
-//! write   writes an export
-//! line    the lines, and how they are parsed
+//! read      reads an export, and imports it
+//! write     writes an export
+//! withhold  events without what has a secret or is too long
+//! redact    redaction of secrets
+//! line      the lines, and how they are parsed
 //! ```
 
 pub(crate) mod line;
 mod read;
 mod redact;
+mod withhold;
 pub(crate) mod write;
 
 use data_encoding::HEXLOWER;
@@ -21,10 +23,13 @@ use milepost::{Engine, ErrorKind, Header};
 use crate::error::{Error, Remedy, Result};
 use crate::progress::{Progress, Unit, Work};
 pub(crate) use line::BEGINNING;
-pub use line::{Big, Counts, End, ExportHeader, ExportLine, VERSION};
-pub use read::{ExportImport, ExportInput, ExportReader, ImportedExport, InvalidLine};
+pub use line::{Big, Counts, End, ExportHeader, ExportLine, VERSION, VERSION_WITHHELD};
+pub use read::{
+    ExportImport, ExportInput, ExportReader, ImportedExport, InvalidLine, TaskOfExport,
+};
 use redact::Patterns;
-pub use write::{ExportWriter, Redact, Sink};
+pub use withhold::{Find, Withheld, Withholding};
+pub use write::{Content, ExportWriter, Redact, Sink};
 
 /// The largest event of an import, in bytes: large enough for every store.
 pub const EVENT_MAX: usize = 256 << 20;
@@ -102,7 +107,10 @@ pub fn export(
         }
         false => None,
     };
-    let redact = patterns.as_ref().map(|patterns| patterns as &dyn Redact);
+    let content = match &patterns {
+        Some(patterns) => Content::Redacted(patterns),
+        None => Content::Whole,
+    };
     let header = ExportHeader {
         milepost_export: VERSION,
         tasks: Big(tasks.len() as u64),
@@ -116,7 +124,7 @@ pub fn export(
     }
     progress.begin(Work { name: "export", unit: Unit::Events, total: Some(all) });
     let mut captures = 0;
-    let mut writer = ExportWriter::begin(sink, &header, redact)?;
+    let mut writer = ExportWriter::begin(sink, &header, content)?;
     let mut export = engine.transfer().export(options.files)?;
     let done = tasks.iter().try_for_each(|task| {
         export.task(task, &mut |item| -> Result<()> {
@@ -136,7 +144,8 @@ pub fn export(
     Ok(Exported { counts, captures, redacted })
 }
 
-fn is_capture(event: &ExportEvent) -> bool {
+/// Returns `true` for a captured folder.
+pub fn is_capture(event: &ExportEvent) -> bool {
     let kind = || Header::decode(&event.header).map(|header| header.kind);
     let is_there = !matches!(event.body, ExportBody::Erased(_));
     event.log != LogKind::Control

@@ -6,13 +6,15 @@ use std::path::Path;
 
 use data_encoding::HEXLOWER;
 use milepost::calls::check_given_up;
-use milepost::transfer::Import;
+use milepost::ids::{Head, Origin};
+use milepost::transfer::{ExportBody, Import};
 use milepost::{Engine, ErrorKind, Task};
 
-use super::line::{self, BEGINNING, Counts, ExportHeader, ExportLine};
+use super::line::{self, BEGINNING, Counts, ExportHeader, ExportLine, VERSION, VERSION_WITHHELD};
 use crate::bounded_lines::BoundedLines;
 use crate::error::{Error, Remedy, Result};
 use crate::progress::{Progress, Unit, Work};
+use crate::share_file::{self, ShareReader};
 
 /// Maximum length of a line: an event of 64 MiB, however its text is escaped.
 const LINE_MAX: usize = 512 << 20;
@@ -51,22 +53,39 @@ impl ExportInput {
         Self { name: name.to_owned(), length: None, reader }
     }
 
-    /// Checks that the input begins as an export does.
+    /// Checks that the input begins as an export or a share does, and finds the export in a share.
     fn checked(self) -> Result<Self> {
         let Self { name, length, mut reader } = self;
-        let mut start = Vec::new();
         let failed = |error: io::Error| Error::from(error).at(&name);
+        let mut start = Vec::new();
         let mut beginning = Read::by_ref(&mut reader).take(BEGINNING.len() as u64);
         beginning.read_to_end(&mut start).map_err(failed)?;
-        if start != BEGINNING.as_bytes() {
-            return Err(Error::invalid(
+        if start == BEGINNING.as_bytes() {
+            let input = io::Cursor::new(start).chain(reader);
+            return Ok(Self { length, ..Self::from_reader(&name, input) });
+        }
+        if share_file::PREFIX.as_bytes().starts_with(&start) {
+            let mut line = Read::by_ref(&mut reader).take(share_file::FIRST_LINE_MAX);
+            line.read_until(b'\n', &mut start).map_err(failed)?;
+        }
+        match share_file::version(&start) {
+            Some(share_file::VERSION) => {
+                let export = ShareReader::new(reader, share_file::PIECE + LINE_MAX as u64);
+                // The length of the file is not that of the export.
+                Ok(Self::from_reader(&name, export))
+            }
+            Some(other) => Err(Error::invalid(format!(
+                "the share has version {other}, this milepost reads version {}: update milepost",
+                share_file::VERSION
+            ))
+            .at(&name)
+            .remedied_by(Remedy::NothingImported)),
+            None => Err(Error::invalid(
                 "not a folder, not an export, and no run of a program that is known",
             )
             .at(&name)
-            .remedied_by(Remedy::NameFormat));
+            .remedied_by(Remedy::NameFormat)),
         }
-        let input = io::Cursor::new(start).chain(reader);
-        Ok(Self { length, ..Self::from_reader(&name, input) })
     }
 }
 
@@ -81,9 +100,38 @@ pub struct ExportImport {
 /// Result of an import.
 pub struct ImportedExport {
     /// The tasks.
-    pub tasks: Vec<Task>,
+    pub tasks: Vec<TaskOfExport>,
     /// True if the tasks are copies with hashes of their own.
     pub copies: bool,
+}
+
+/// A task of an export, after its import.
+pub struct TaskOfExport {
+    /// The task.
+    pub task: Task,
+    /// The origin of its history in the file.
+    pub origin: Origin,
+    /// The head of its active lineage in the file. An import as a copy does not verify it.
+    pub head: Option<Head>,
+    /// The number of withheld events, without those on trust.
+    pub withheld: u64,
+    /// The number of events on trust.
+    pub trusted: u64,
+}
+
+/// The facts about a task in a file.
+struct TaskFacts {
+    origin: Origin,
+    head: Option<Head>,
+    withheld: u64,
+    trusted: u64,
+}
+
+impl TaskFacts {
+    fn of(self, task: Task) -> TaskOfExport {
+        let Self { origin, head, withheld, trusted } = self;
+        TaskOfExport { task, origin, head, withheld, trusted }
+    }
 }
 
 impl ExportImport {
@@ -142,38 +190,51 @@ impl ExportImport {
         copies: bool,
         copy_as: Option<&str>,
         progress: &mut dyn Progress,
-    ) -> Result<Vec<Task>> {
+    ) -> Result<Vec<TaskOfExport>> {
         let mut import = engine.transfer().import();
-        let mut tasks = 0;
+        let mut tasks: Vec<TaskFacts> = Vec::new();
         loop {
             check_given_up()?;
             let before = self.reader.bytes_read();
             let line = self.reader.next_line().map_err(|line| damaged(&self.name, line))?;
             let Some(line) = line else { break };
-            let accepted = match line {
+            let accepted = match &line {
                 ExportLine::Task(task) => {
-                    tasks += 1;
+                    let (origin, head) = (task.origin, task.head());
+                    tasks.push(TaskFacts { origin, head, withheld: 0, trusted: 0 });
                     let name = copy_as.unwrap_or(&task.id);
                     match copies {
-                        true => import.copy(name, &task),
-                        false => import.task(&task),
+                        true => import.copy(name, task),
+                        false => import.task(task),
                     }
                 }
-                ExportLine::Chunk(chunk) => import.chunk(&chunk),
-                ExportLine::Event(event) => import.event(&event),
+                ExportLine::Chunk(chunk) => import.chunk(chunk),
+                ExportLine::Event(event) => {
+                    if let (ExportBody::Withheld { hash, .. }, Some(task)) =
+                        (&event.body, tasks.last_mut())
+                    {
+                        task.withheld += u64::from(hash.is_some());
+                        task.trusted += u64::from(hash.is_none());
+                    }
+                    import.event(event)
+                }
                 ExportLine::Header(_) | ExportLine::End(_) => Ok(()),
             };
-            accepted.map_err(|error| self.refused(error))?;
+            accepted.map_err(|error| match !copies && is_only_copied(&line) {
+                true => self.refused(error).remedied_by(Remedy::ImportAsCopy),
+                false => self.refused(error),
+            })?;
             progress.advance(self.reader.bytes_read() - before);
         }
-        let declared = self.header.tasks.0;
-        if tasks != declared {
+        let (declared, found) = (self.header.tasks.0, tasks.len() as u64);
+        if found != declared {
             let why = format!(
-                "the first line says that there are {declared} tasks, and there are {tasks}"
+                "the first line says that there are {declared} tasks, and there are {found}"
             );
             return Err(damaged(&self.name, self.reader.invalid(&why)));
         }
-        Import::finish(import).map_err(|error| self.refused(error))
+        let imported = Import::finish(import).map_err(|error| self.refused(error))?;
+        Ok(tasks.into_iter().zip(imported).map(|(facts, task)| facts.of(task)).collect())
     }
 
     /// Returns the error of a line that the engine refuses.
@@ -189,6 +250,19 @@ impl ExportImport {
             Some(remedy) => error.remedied_by(remedy),
             None => error,
         }
+    }
+}
+
+/// Returns `true` for an event that only a copy can have.
+fn is_only_copied(line: &ExportLine) -> bool {
+    let ExportLine::Event(event) = line else {
+        return false;
+    };
+    match event.body {
+        ExportBody::Withheld { hash, .. } => {
+            hash.is_none() || event.is_erasable().is_ok_and(|is| !is)
+        }
+        _ => false,
     }
 }
 
@@ -212,6 +286,8 @@ pub struct ExportReader<R> {
     input: BoundedLines<R>,
     digest: blake3::Hasher,
     counts: Counts,
+    /// Set if the version has withheld events.
+    may_withhold: bool,
     ended: bool,
 }
 
@@ -222,6 +298,7 @@ impl<R: BufRead> ExportReader<R> {
             input: BoundedLines::new(input, limit),
             digest: blake3::Hasher::new(),
             counts: Counts::default(),
+            may_withhold: false,
             ended: false,
         }
     }
@@ -243,7 +320,10 @@ impl<R: BufRead> ExportReader<R> {
     /// The line is no header.
     pub fn header(&mut self) -> Result<ExportHeader, InvalidLine> {
         match self.line()? {
-            Some(ExportLine::Header(header)) => Ok(header),
+            Some(ExportLine::Header(header)) => {
+                self.may_withhold = header.milepost_export >= VERSION_WITHHELD;
+                Ok(header)
+            }
             _ => Err(self.invalid("an export begins with what is in it")),
         }
     }
@@ -267,7 +347,13 @@ impl<R: BufRead> ExportReader<R> {
             Some(ExportLine::Header(_)) => return Err(self.invalid("a second header")),
             Some(ExportLine::Task(_)) => self.counts.tasks.0 += 1,
             Some(ExportLine::Chunk(_)) => self.counts.chunks.0 += 1,
-            Some(ExportLine::Event(_)) => self.counts.events.0 += 1,
+            Some(ExportLine::Event(event)) => {
+                if matches!(event.body, ExportBody::Withheld { .. }) && !self.may_withhold {
+                    let why = format!("version {VERSION} has no withheld events");
+                    return Err(self.invalid(&why));
+                }
+                self.counts.events.0 += 1;
+            }
             Some(ExportLine::End(end)) => {
                 self.ended = true;
                 if end.end != self.counts {

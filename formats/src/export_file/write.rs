@@ -12,14 +12,25 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::line::{Big, ChunkForm, Counts, End, EventForm, ExportHeader, Log, PointForm, TaskForm};
+use super::withhold::Withholding;
 
 /// The destination of the lines.
 pub type Sink<'a> = dyn FnMut(&[u8]) -> io::Result<()> + 'a;
 
+/// The parts of events that an export has.
+pub enum Content<'a> {
+    /// All of it.
+    Whole,
+    /// Bodies and headers without secrets, and without salts and hashes.
+    Redacted(&'a dyn Redact),
+    /// All of the events without finds, and the hashes of the others.
+    Withheld(&'a mut Withholding),
+}
+
 /// Writer of an export.
 pub struct ExportWriter<'a> {
     sink: &'a mut Sink<'a>,
-    redact: Option<&'a dyn Redact>,
+    content: Content<'a>,
     digest: blake3::Hasher,
     /// The task of the following lines.
     task: String,
@@ -37,11 +48,11 @@ impl<'a> ExportWriter<'a> {
     pub fn begin(
         sink: &'a mut Sink<'a>,
         header: &ExportHeader,
-        redact: Option<&'a dyn Redact>,
+        content: Content<'a>,
     ) -> io::Result<Self> {
         let mut writer = Self {
             sink,
-            redact,
+            content,
             digest: blake3::Hasher::new(),
             task: String::new(),
             counts: Counts::default(),
@@ -63,18 +74,23 @@ impl<'a> ExportWriter<'a> {
                 self.task.clone_from(&task.id);
                 self.put(task_text(task))
             }
+            // Its event is withheld.
+            ExportItem::Chunk(_) if self.content.withholds_chunks() => Ok(()),
             ExportItem::Chunk(chunk) => {
                 self.counts.chunks.0 += 1;
                 self.put(chunk_text(chunk))
             }
             ExportItem::Event(event) => {
                 self.counts.events.0 += 1;
-                let line = match self.redact {
-                    Some(redact) => redacted_text(event, redact).map(|(line, count)| {
-                        self.redacted += count;
-                        line
-                    }),
-                    None => event_text(event),
+                let line = match &mut self.content {
+                    Content::Redacted(redact) => {
+                        redacted_text(event, *redact).map(|(line, count)| {
+                            self.redacted += count;
+                            line
+                        })
+                    }
+                    Content::Withheld(withholding) => withholding.line(&self.task, event),
+                    Content::Whole => event_text(event),
                 };
                 let (task, at) = (&self.task, event.offset);
                 self.put(line.map_err(|why| match event.log {
@@ -110,8 +126,14 @@ impl<'a> ExportWriter<'a> {
     }
 }
 
+impl Content<'_> {
+    fn withholds_chunks(&self) -> bool {
+        matches!(self, Self::Withheld(withholding) if withholding.searches())
+    }
+}
+
 /// Returns the line of a form.
-fn text(form: &impl Serialize) -> Result<String, String> {
+pub(super) fn text(form: &impl Serialize) -> Result<String, String> {
     serde_json::to_string(form).map_err(|error| error.to_string())
 }
 
@@ -158,6 +180,7 @@ pub fn event_text(event: &ExportEvent) -> Result<String, String> {
             form.number = Some(header.kind);
             return text(&form);
         }
+        ExportBody::Withheld { .. } => return Err("its body is not there".to_owned()),
     };
     let json = body_json(event.log, header.kind, payload);
     let is_reversible = |json: &String| encodes_to(event.log, json, header.kind, payload);
@@ -180,20 +203,7 @@ fn redacted_text(event: &ExportEvent, redact: &dyn Redact) -> Result<(String, u6
     if form.header.is_some() {
         return Err("its header has more than this version knows: it cannot be redacted".into());
     }
-    let texts = [&mut form.actor, &mut form.user, &mut form.correlation];
-    for text in texts.into_iter().flatten() {
-        let other = redact.text(text, false);
-        count += u64::from(other != *text);
-        *text = match other.len() <= TEXT_MAX {
-            true => other,
-            false => redact.text(text, true),
-        };
-    }
-    if let Some(key) = form.key.take() {
-        let other = redact.key(&key, TEXT_MAX);
-        count += u64::from(other != key);
-        form.key = Some(other);
-    }
+    count += redact_header(&mut form, redact);
     let payload = match &event.body {
         ExportBody::Inline(payload) | ExportBody::Chunked(payload) => payload,
         ExportBody::Listed(_) => {
@@ -204,6 +214,7 @@ fn redacted_text(event: &ExportEvent, redact: &dyn Redact) -> Result<(String, u6
             form.number = Some(header.kind);
             return Ok((text(&form)?, count));
         }
+        ExportBody::Withheld { .. } => return Err("its body is not there".to_owned()),
     };
     let json = body_json(event.log, header.kind, payload);
     let json =
@@ -226,6 +237,26 @@ fn redacted_text(event: &ExportEvent, redact: &dyn Redact) -> Result<(String, u6
     Ok((text(&form)?, count))
 }
 
+/// Redacts the texts of a header. Returns the number of texts that were replaced.
+pub(super) fn redact_header(form: &mut EventForm<'_>, redact: &dyn Redact) -> u64 {
+    let mut count = 0;
+    let texts = [&mut form.actor, &mut form.user, &mut form.correlation];
+    for text in texts.into_iter().flatten() {
+        let other = redact.text(text, false);
+        count += u64::from(other != *text);
+        *text = match other.len() <= TEXT_MAX {
+            true => other,
+            false => redact.text(text, true),
+        };
+    }
+    if let Some(key) = form.key.take() {
+        let other = redact.key(&key, TEXT_MAX);
+        count += u64::from(other != key);
+        form.key = Some(other);
+    }
+    count
+}
+
 /// Redaction of secrets. With `brief`, a replacement is never longer than the secret.
 pub trait Redact {
     /// Redacts a text.
@@ -242,7 +273,7 @@ pub trait Redact {
 }
 
 /// Returns the header of an event, and its line without the body.
-fn form_and_header<'a>(event: &ExportEvent) -> Result<(EventForm<'a>, Header), String> {
+pub(super) fn form_and_header<'a>(event: &ExportEvent) -> Result<(EventForm<'a>, Header), String> {
     let header = Header::decode(&event.header).map_err(|error| error.to_string())?;
     let mut form = EventForm {
         log: Some(Log(event.log)),
@@ -265,7 +296,7 @@ fn form_and_header<'a>(event: &ExportEvent) -> Result<(EventForm<'a>, Header), S
 }
 
 /// Returns the JSON form of a body, if its kind is known.
-fn body_json(log: LogKind, kind: u16, payload: &[u8]) -> Option<String> {
+pub(super) fn body_json(log: LogKind, kind: u16, payload: &[u8]) -> Option<String> {
     match log {
         LogKind::Control => match Control::decode(kind, payload).ok()? {
             Control::Unknown { .. } => None,
@@ -279,7 +310,7 @@ fn body_json(log: LogKind, kind: u16, payload: &[u8]) -> Option<String> {
 }
 
 /// Returns `true` if an import accepts the body: a replacement may exceed a limit.
-fn is_accepted(log: LogKind, json: &str) -> bool {
+pub(super) fn is_accepted(log: LogKind, json: &str) -> bool {
     let parsed = match log {
         LogKind::Control => Control::from_json(json).and_then(|body| body.check()),
         LogKind::Lineage(_) => Body::from_json(json).and_then(|body| body.check()),
@@ -288,7 +319,7 @@ fn is_accepted(log: LogKind, json: &str) -> bool {
 }
 
 /// Returns the hashes of captured folders and chunks in an event.
-fn folders(log: LogKind, kind: u16, payload: &[u8]) -> Vec<Hash> {
+pub(super) fn folders(log: LogKind, kind: u16, payload: &[u8]) -> Vec<Hash> {
     match (log, kind) {
         (LogKind::Lineage(_), WorkspaceCaptured::KIND) => match Body::decode(kind, payload) {
             Ok(Body::WorkspaceCaptured(captured)) => vec![captured.root],

@@ -4,7 +4,7 @@ use milepost::{Engine, Error};
 use milepost_api::{Big, ImportForm, ImportedForm, JobResult, SkippedForm};
 use milepost_formats::Result;
 use milepost_formats::checkpoint_folder::{FolderReport, ImportedTask};
-use milepost_formats::export_file::ImportedExport;
+use milepost_formats::export_file::{ImportedExport, TaskOfExport};
 use milepost_formats::record::RecordReport;
 
 use super::failures::InputFailure;
@@ -91,7 +91,7 @@ impl Report {
     ) -> milepost::Result<()> {
         let ImportedExport { tasks, copies } = imported;
         self.form.copies |= *copies;
-        for task in tasks {
+        for TaskOfExport { task, .. } in tasks {
             let head = task.head()?;
             self.form.tasks.push(ImportedForm {
                 id: task.id().to_owned(),

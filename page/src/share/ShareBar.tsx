@@ -7,12 +7,12 @@ import { words } from "../words/index.ts";
 import type { Contents } from "./contents.ts";
 import { ShareDialog } from "./ShareDialog.tsx";
 import { verification } from "./verification.ts";
-import type { Verdict } from "./verification.ts";
+import type { Verdict } from "./verify/verifier.ts";
 
 /** Digits of a hash that are shown. */
 const DIGITS = 12;
 
-export function isWhole(verdict: Verdict): boolean {
+function isWhole(verdict: Verdict): boolean {
   return verdict.faults.length === 0 && verdict.faultsMore === 0 && verdict.digest;
 }
 
@@ -44,10 +44,16 @@ function Check({ contents }: { contents: Contents }) {
     case "failed":
       return <span class="warn">{w.checkFailed}</span>;
     case "done": {
-      const whole = isWhole(now.verdict);
+      const { verdict } = now;
+      // Of a keyed store no hash was compared.
+      const [tone, sign] = !isWhole(verdict)
+        ? ["bad", "✗"]
+        : verdict.keyed
+          ? ["warn", "·"]
+          : ["ok", "✓"];
       return (
-        <span class={whole ? "ok" : "bad"} role={whole ? undefined : "alert"}>
-          <span aria-hidden="true">{whole ? "✓" : "✗"}</span> {resultOf(now.verdict)}
+        <span class={tone} role={tone === "bad" ? "alert" : undefined}>
+          <span aria-hidden="true">{sign}</span> {resultOf(verdict)}
         </span>
       );
     }

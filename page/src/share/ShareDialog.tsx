@@ -7,7 +7,7 @@ import { Text } from "../text/Text.tsx";
 import { words } from "../words/index.ts";
 import type { Contents } from "./contents.ts";
 import { verification } from "./verification.ts";
-import type { Fault, Verdict } from "./verification.ts";
+import type { Fault, Verdict } from "./verify/verifier.ts";
 
 /** Most faults that are listed. */
 const LISTED = 100;

@@ -9,7 +9,7 @@ import { turnsOf } from "./readings.ts";
 
 type Op = AlignItem["op"];
 
-/** Numbers of the turns of the active lineage and of the other one; the other one of a moved turn. */
+/** Numbers of the turns of the active lineage and of the other one; the other of a moved turn. */
 type Numbered = [op: Op, a: Big | null, b: Big | null, other: Big | null];
 
 interface Written extends Omit<Align, "items"> {
@@ -60,8 +60,16 @@ export async function align(
   if (!found) throw notHere(words.value.shareNoAlign);
   const end = asked.from + asked.limit;
   const items = found.items.slice(asked.from, end);
-  const ours = await side(history, active, items.map((one) => one[1]));
-  const theirs = await side(history, other, items.map((one) => one[2]));
+  const ours = await side(
+    history,
+    active,
+    items.map((one) => one[1]),
+  );
+  const theirs = await side(
+    history,
+    other,
+    items.map((one) => one[2]),
+  );
   const isSwapped = other === a.lineage;
   const { counts } = found;
   return {

@@ -14,7 +14,7 @@ const BEGINNING = 80;
 
 export function linesOf(text: string): ExportText {
   const events = new Map<string, readonly [number, number]>();
-  for (let start = 0; start < text.length; ) {
+  for (let start = 0; start < text.length;) {
     const found = text.indexOf("\n", start);
     const end = found < 0 ? text.length : found;
     const event = EVENT.exec(text.slice(start, start + BEGINNING));

@@ -15,7 +15,10 @@ export async function search(
 ): Promise<Page<SearchHit> & { events: string }> {
   const order = history.lineages.toSorted((a, b) => b.id - a.id);
   const [id, offset] = cursor?.split(":").map(Number) ?? [];
-  const at = Math.max(0, order.findIndex((one) => one.id === id));
+  const at = Math.max(
+    0,
+    order.findIndex((one) => one.id === id),
+  );
   const of = order[at];
   if (!of) return { items: [], next: null, events: "0" };
   const own = Math.max(Number(of.begin), Number(of.parent?.offset ?? 0));

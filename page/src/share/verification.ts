@@ -4,27 +4,8 @@ import { signal } from "@preact/signals";
 import script from "worker-text";
 import { toProblem } from "../use-ask.ts";
 import type { ShareFile } from "./file.ts";
-
-export interface Fault {
-  line: number;
-  log?: string;
-  at?: string;
-  what: string;
-}
-
-/** Result of the verifier. */
-export interface Verdict {
-  events: number;
-  whole: number;
-  withheld: number;
-  trusted: number;
-  heads: { log: string; next: string; hash: string }[];
-  head: string;
-  keyed: boolean;
-  digest: boolean;
-  faults: Fault[];
-  faultsMore: number;
-}
+import type { Verdict } from "./verify/verifier.ts";
+import type { ToVerify, Verified } from "./verify/worker.ts";
 
 export type Verification =
   | { state: "waiting" }
@@ -33,8 +14,6 @@ export type Verification =
   | { state: "done"; verdict: Verdict };
 
 export const verification = signal<Verification>({ state: "waiting" });
-
-type Reply = { progress: number; events: number } | { verdict: Verdict };
 
 interface TrustedTypes {
   createPolicy(
@@ -54,10 +33,10 @@ function startWorker(): Worker {
   return new Worker(policy?.createScriptURL(url) ?? url);
 }
 
-/** Sends a message, and waits until the worker says how far it is or, at the end, for the verdict. */
-function exchange(worker: Worker, message: { lines: string[] } | { end: true }): Promise<Reply> {
+/** Sends a message, and waits until the worker says how far it is; at the end, for the verdict. */
+function exchange(worker: Worker, message: ToVerify): Promise<Verified> {
   return new Promise((done, failed) => {
-    worker.onmessage = ({ data }: MessageEvent<Reply>) => {
+    worker.onmessage = ({ data }: MessageEvent<Verified>) => {
       if ("verdict" in data || "lines" in message) done(data);
     };
     worker.onerror = (event) => failed(new Error(event.message || "worker"));

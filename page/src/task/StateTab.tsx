@@ -36,10 +36,7 @@ function Chosen({ pointer, value, at }: { pointer: string; value: Json | undefin
         </button>
       )}
       {value !== undefined && openFirstWhere && (
-        <button
-          type="button"
-          onClick={() => openFirstWhere?.(at, pointer, value)}
-        >
+        <button type="button" onClick={() => openFirstWhere?.(at, pointer, value)}>
           {w.buttonFirstWhere} <Key act="firstWhere" />
         </button>
       )}

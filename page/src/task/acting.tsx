@@ -1,5 +1,5 @@
-// Actions on a task, its stream, and files of its captured folders. A share has `share/acting.tsx` in place of
-// this module: package.json chooses.
+// Actions on a task, its stream, and files of its captured folders. A share has `share/acting.tsx`
+// in place of this module: package.json chooses.
 
 import type { Json } from "../api/types.ts";
 import { openDialog } from "../app-state.ts";

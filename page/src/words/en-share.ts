@@ -6,8 +6,7 @@ export const share = {
   shareOf: (task: string, version: string) => `Share of ${task}, made by milepost ${version}`,
   shareTitle: "This share",
   shareDetails: "Details",
-  shareWhy:
-    "This is a copy of a task. Import it to go on with it: milepost import FILE.html",
+  shareWhy: "This is a copy of a task. Import it to go on with it: milepost import FILE.html",
   shareHasNot: "This is not in a share.",
   shareNoFiles: "Captured files are not in a share.",
   shareNoState: "This file has no state at this point.",

@@ -287,7 +287,10 @@ test("a_damaged_share_says_so", async () => {
   const text = await readFile(new URL(files.get("library-34")!), "utf8");
   const part = /(id="index-0">\n)(.{2000})/;
   const broken = join(folder, "broken.html");
-  await writeFile(broken, text.replace(part, (_, start: string) => start + "A".repeat(2000)));
+  await writeFile(
+    broken,
+    text.replace(part, (_, start: string) => start + "A".repeat(2000)),
+  );
   const { page } = await harness.openUrl(pathToFileURL(broken).href);
   await sees(page, "This file is damaged: index-0 cannot be read.");
   await writeFile(broken, text.replace('{"share":1,', '{"share":2,'));

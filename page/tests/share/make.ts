@@ -250,8 +250,12 @@ export function share(world: World, id: string, asked: ShareAsked): string {
     `<title>${escaped(task.id)} - Milepost</title>\n<style>${style}</style>\n</head><body>\n`,
     '<div id="page"></div>\n',
     element('type="application/json" id="share"', json),
-    ...groups.map((one, i) => element(`type="${gzip}" id="index-${i}"`, packed(JSON.stringify(one)))),
-    ...pieces.map(({ lines }, i) => element(`type="${gzip}" id="export-${i}"`, packed(lines.join("")))),
+    ...groups.map((one, i) =>
+      element(`type="${gzip}" id="index-${i}"`, packed(JSON.stringify(one))),
+    ),
+    ...pieces.map(({ lines }, i) =>
+      element(`type="${gzip}" id="export-${i}"`, packed(lines.join(""))),
+    ),
     `<script type="module">${script}</script>\n</body></html>\n`,
   ].join("");
 }

@@ -132,7 +132,9 @@ test("states, changes and blame are those of the events before a point", async (
   const path = (address: string, rest: string) =>
     answers.answer(`/v1/points/${encodeURIComponent(address)}/${rest}`);
   for (const offset of [1, 2, 7, 30]) {
-    const found = (await path(`library-34/2@${offset}`, "state?messages=1000")) as { state: object };
+    const found = (await path(`library-34/2@${offset}`, "state?messages=1000")) as {
+      state: object;
+    };
     assert.deepEqual(found.state, routes.stateOf(at(2, offset)));
   }
   const few = (await path("library-34/2@30", "state?messages=2")) as { state: { messages: [] } };
@@ -194,7 +196,11 @@ test("a search finds each event once, in the lineage that recorded it", async ()
   do {
     const at = cursor === null ? "" : `&cursor=${cursor}`;
     const page = await answers.answer(`/v1/search?text=maps%20of&limit=3${at}`);
-    const { items, next, events: read } = page as {
+    const {
+      items,
+      next,
+      events: read,
+    } = page as {
       items: { address: string }[];
       next: string | null;
       events: string;
@@ -203,7 +209,10 @@ test("a search finds each event once, in the lineage that recorded it", async ()
     events += Number(read);
     cursor = next;
   } while (cursor !== null);
-  assert.equal(events, task.lanes.reduce((all, lane) => all + lane.events.length - lane.fork, 0));
+  assert.equal(
+    events,
+    task.lanes.reduce((all, lane) => all + lane.events.length - lane.fork, 0),
+  );
   assert.equal(new Set(found).size, found.length);
   const own = task.lanes.flatMap((lane) =>
     lane.events.flatMap((event, i) => {

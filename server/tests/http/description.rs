@@ -4,7 +4,7 @@ use serde_json::Value;
 use crate::served::Served;
 
 /// What is read, by path.
-const READ: [&str; 24] = [
+const READ: [&str; 26] = [
     "/v1/tasks",
     "/v1/tasks/{task}",
     "/v1/tasks/{task}/lineages",
@@ -26,6 +26,8 @@ const READ: [&str; 24] = [
     "/v1/series",
     "/v1/points/{address}/file-changes/{other}",
     "/v1/search",
+    "/v1/tasks/{task}/share",
+    "/v1/tasks/{task}/share/plan",
     "/v1/points/{address}/bisect",
     "/v1/points/{address}/align/{other}",
     "/v1/points/{address}/value",

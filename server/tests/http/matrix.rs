@@ -101,6 +101,8 @@ const ROWS: &[Row] = &[
     get("/v1/tasks/TASK/overview", OWN),
     get("/v1/tasks/TASK/metrics", OWN),
     get("/v1/search?text=hello", OPEN),
+    get("/v1/tasks/TASK/share", OWN),
+    get("/v1/tasks/TASK/share/plan?redact=false", OWN),
     get("/v1/series?at=TASK&metric=loss", OWN),
     row("POST", "/v1/points/TASK@1/branch", "", [201, 404, 201]),
     row("POST", "/v1/points/TASK@1/events", HELLO, [201, 404, 201]),

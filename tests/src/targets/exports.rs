@@ -5,9 +5,10 @@ use std::io::BufReader;
 use milepost::transfer::{ExportEvent, ExportItem, Import};
 use milepost::{Engine, Options};
 use milepost_formats::export_file::{
-    Big, ExportHeader, ExportLine, ExportReader, ExportWriter, VERSION,
+    Big, Content, ExportHeader, ExportLine, ExportReader, ExportWriter, VERSION,
 };
 use milepost_formats::fuzzing::{event_text, parse};
+use milepost_formats::share_file::ShareReader;
 
 use crate::targets::bounds::bounded;
 
@@ -27,6 +28,11 @@ pub fn exports(bytes: &[u8]) {
     if selector & 1 == 1 {
         mend(&mut rest);
     }
+    // The pieces of a share are read from anything.
+    let limit = bytes.len() as u64;
+    _ = bounded("shares", rest.len(), BUFFERS, || {
+        std::io::copy(&mut ShareReader::new(&rest[..], limit), &mut std::io::sink())
+    });
     let text = String::from_utf8_lossy(&rest).into_owned();
     for line in text.lines() {
         let parsed = bounded("lines", text.len(), BUFFERS, || parse(line));
@@ -69,7 +75,8 @@ pub fn export_of(engine: &Engine) -> Vec<u8> {
         bytes.extend_from_slice(part);
         Ok(())
     };
-    let mut writer = ExportWriter::begin(&mut sink, &header, None).expect("bytes in memory");
+    let mut writer =
+        ExportWriter::begin(&mut sink, &header, Content::Whole).expect("bytes in memory");
     for task in tasks {
         let give = &mut |carried: ExportItem<'_>| {
             writer.write(&carried).expect("bytes in memory");

@@ -4,7 +4,7 @@ use std::io;
 
 use milepost::{Engine, Error};
 use milepost_formats::export_file::{
-    Big, ExportHeader, ExportLine, ExportReader, ExportWriter, InvalidLine, VERSION,
+    Big, Content, ExportHeader, ExportLine, ExportReader, ExportWriter, InvalidLine, VERSION,
 };
 use milepost_tests::seed::{Random, number, seed};
 
@@ -26,7 +26,7 @@ pub fn written(engine: &Engine) -> Vec<u8> {
         bytes.extend_from_slice(part);
         Ok(())
     };
-    let mut writer = ExportWriter::begin(&mut sink, &header, None).unwrap();
+    let mut writer = ExportWriter::begin(&mut sink, &header, Content::Whole).unwrap();
     for task in tasks {
         let take = &mut |carried: milepost::transfer::ExportItem<'_>| -> Result<(), Wrapped> {
             Ok(writer.write(&carried)?)

@@ -1,11 +1,12 @@
 //! Tasks that go from one store into another, and are the same there: `docs/EXPORT.md`.
 //!
 //! ```text
-//! same.rs     they are the same, whatever happened to them before
-//! lines.rs    the file
-//! half.rs     nothing of them is there before all of it is
-//! copies.rs   copies, which have hashes of their own
-//! refused.rs  what is refused
+//! same.rs      they are the same, whatever happened to them before
+//! lines.rs     the file
+//! half.rs      nothing of them is there before all of it is
+//! copies.rs    copies, which have hashes of their own
+//! refused.rs   what is refused
+//! withheld.rs  events without their bodies
 //! ```
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
@@ -14,6 +15,7 @@ mod half;
 mod lines;
 mod refused;
 mod same;
+mod withheld;
 
 use milepost::events::{Message, StepStarted};
 use milepost::query::CheckpointQuery;

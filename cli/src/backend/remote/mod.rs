@@ -12,13 +12,14 @@ use milepost::{Address, CheckpointId, Engine, ErrorKind, Json, LineageId};
 use milepost_api::{
     AppendedForm, AttachmentForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, FileForm,
     JobAsked, JobForm, JobResult, LineageForm, Listed, PinForm, PointForm, RestoredForm,
-    RetentionAsked, RetentionForm, StoreForm, SummariesForm, SummaryForm, TaskForm, UserForm,
-    VerifyForm,
+    RetentionAsked, RetentionForm, ShareAsked, SharePlanForm, StoreForm, SummariesForm,
+    SummaryForm, TaskForm, UserForm, VerifyForm,
 };
 use milepost_client::{
     ChangeControl, CheckpointQuery, EditArtifacts, EventQuery, Guidance, Mark, NewTask, Restore,
     Retention, Start, StatesQuery, StatsQuery, TaskQuery, Verify,
 };
+use milepost_formats::Progress;
 use milepost_workspace::TreePath;
 use serde_json::{Map, Value};
 
@@ -426,11 +427,17 @@ impl Backend for Remote {
     }
 
     fn content(&self, point: &PointForm, path: &TreePath, each: Bytes<'_>) -> Result<()> {
-        let mut content = self.wait(self.client.file(&point.address, path))?;
-        while let Some(bytes) = self.runtime.block_on(content.next()) {
-            each(&bytes.map_err(|error| self.failed(error))?)?;
-        }
-        Ok(())
+        work::pass(self, self.wait(self.client.file(&point.address, path))?, each)
+    }
+
+    fn share(
+        &self,
+        task: &str,
+        asked: &ShareAsked,
+        _: &mut dyn Progress,
+        each: Option<Bytes<'_>>,
+    ) -> Result<SharePlanForm> {
+        work::share(self, task, asked, each)
     }
 
     fn has_folders(&self) -> bool {

@@ -1,13 +1,15 @@
-//! Jobs of the program that has the store open.
+//! Jobs of the program that has the store open, and files that it sends.
 
 use std::time::Duration;
 
-use milepost_api::{JobAsked, JobForm, JobResult, JobState};
+use milepost_api::{JobAsked, JobForm, JobResult, JobState, ShareAsked, SharePlanForm};
+use milepost_client::FileBytes;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::Remote;
+use crate::backend::Bytes;
 use crate::backend::jobs::{self, JobFailed};
-use crate::error::Failure;
+use crate::error::{Failure, Result};
 use crate::output::{JobBar, note, printable};
 
 /// Time between two looks at a job. One that ends earlier is answered then.
@@ -116,4 +118,26 @@ fn result(remote: &Remote, job: JobForm) -> Result<JobResult, JobFailed> {
             })
         }
     }
+}
+
+/// Returns the plan of a share, and passes the bytes of the file to `each`, if wanted.
+pub(super) fn share(
+    there: &Remote,
+    task: &str,
+    asked: &ShareAsked,
+    each: Option<Bytes<'_>>,
+) -> Result<SharePlanForm> {
+    let plan = there.wait(there.client.share_plan(task, asked))?;
+    if let Some(each) = each {
+        pass(there, there.wait(there.client.share(task, asked))?, each)?;
+    }
+    Ok(plan)
+}
+
+/// Passes the bytes of an answer to `each`, piece by piece.
+pub(super) fn pass(there: &Remote, mut content: FileBytes, each: Bytes<'_>) -> Result<()> {
+    while let Some(bytes) = there.runtime.block_on(content.next()) {
+        each(&bytes.map_err(|error| there.failed(error))?)?;
+    }
+    Ok(())
 }

@@ -7,8 +7,10 @@
 //! lines      lines of a pipe, into such a store
 //! failures   failed inputs, worded with the options
 //! report     the report
+//! dry_run    an import into memory
 //! ```
 
+mod dry_run;
 mod elsewhere;
 mod failures;
 mod here;
@@ -25,6 +27,9 @@ use crate::output::{JobBar, Out};
 use crate::store_locator::StoreArgs;
 
 pub fn run(store: &StoreArgs, args: &Import, out: &mut Out) -> Result<()> {
+    if args.dry_run {
+        return dry_run::run(store, args, out);
+    }
     let job = ImportJob {
         store,
         asked: asked(&args.from, &args.runs, false),

@@ -19,16 +19,21 @@ use serde::de::IgnoredAny;
 
 use super::write::Redact;
 use patterns::{PATTERNS, is_secret};
-use walk::{Strings, Walk, text_of};
+use walk::text_of;
+pub(super) use walk::{Strings, Walk};
 
 /// Maximum depth of JSON texts nested in strings of JSON.
 const NESTED_MAX: u32 = 8;
 
+/// Number of digits of a checkpoint's id.
+const ID_DIGITS: usize = 64;
+
 /// The compiled patterns.
 pub struct Patterns {
     patterns: Vec<Ready>,
-    /// Key of the hashes that replace ids, hashes and idempotency keys.
-    secret: [u8; 32],
+    /// Set if the names of fields are searched, too.
+    fields: bool,
+    stand_ins: StandIns,
     /// New ids of the checkpoints that have one.
     renamed: RefCell<HashMap<String, CheckpointId>>,
 }
@@ -41,25 +46,70 @@ struct Ready {
     brief: &'static str,
 }
 
-impl Patterns {
-    pub fn new(secret: [u8; 32]) -> Result<Self, regex::Error> {
-        let ready = |(pattern, instead): patterns::Pattern| {
-            Ok(Ready {
-                pattern: Regex::new(pattern)?,
-                instead,
-                brief: match instead {
-                    _ if instead.ends_with('@') => "${1}*@",
-                    _ if instead.starts_with('$') => "${1}*",
-                    _ => "*",
-                },
-            })
+/// Source of the hashes that replace ids, hashes and idempotency keys. None of them tells the
+/// original.
+enum StandIns {
+    /// Keyed hashes of the originals.
+    Keyed([u8; 32]),
+    /// Hashes of numbers, in the order in which the originals came: always the same.
+    Counted(RefCell<HashMap<Vec<u8>, u64>>),
+}
+
+impl StandIns {
+    fn of(&self, original: &[u8]) -> blake3::Hash {
+        match self {
+            Self::Keyed(secret) => blake3::keyed_hash(secret, original),
+            Self::Counted(numbers) => {
+                let mut numbers = numbers.borrow_mut();
+                let next = numbers.len() as u64;
+                let number = *numbers.entry(original.to_vec()).or_insert(next);
+                blake3::derive_key("milepost 1 stand-in", &number.to_le_bytes()).into()
+            }
+        }
+    }
+}
+
+impl Ready {
+    fn of(pattern: Regex, instead: &'static str) -> Self {
+        let brief = match instead {
+            _ if instead.ends_with('@') => "${1}*@",
+            _ if instead.starts_with('$') => "${1}*",
+            _ => "*",
         };
-        let patterns = PATTERNS.into_iter().map(ready);
+        Self { pattern, instead, brief }
+    }
+}
+
+impl Patterns {
+    /// Compiles the patterns. Ids and keys get replacements that depend on the secret.
+    pub fn new(secret: [u8; 32]) -> Result<Self, regex::Error> {
         Ok(Self {
-            patterns: patterns.collect::<Result<_, regex::Error>>()?,
-            secret,
+            patterns: built_in()?,
+            fields: true,
+            stand_ins: StandIns::Keyed(secret),
             renamed: RefCell::default(),
         })
+    }
+
+    /// Compiles the patterns, unless they are not wanted, and further ones. The same texts in the
+    /// same order get the same replacements.
+    pub fn counted(secrets: bool, withhold: &[String]) -> Result<Self, regex::Error> {
+        let mut patterns = if secrets { built_in()? } else { Vec::new() };
+        for pattern in withhold {
+            patterns.push(Ready::of(Regex::new(pattern)?, "[redacted:withhold]"));
+        }
+        Ok(Self {
+            patterns,
+            fields: secrets,
+            stand_ins: StandIns::Counted(RefCell::default()),
+            renamed: RefCell::default(),
+        })
+    }
+
+    /// Returns `true` if bytes have a secret, read as text.
+    pub fn is_found_in(&self, bytes: &[u8]) -> bool {
+        let text = String::from_utf8_lossy(bytes);
+        matches!(self.redacted(&text, false), Cow::Owned(_))
     }
 
     fn redacted<'a>(&self, text: &'a str, brief: bool) -> Cow<'a, str> {
@@ -73,18 +123,48 @@ impl Patterns {
                 text = Cow::Owned(replaced);
             }
         }
-        text
+        match self.renamed_in(&text) {
+            Some(renamed) => Cow::Owned(renamed),
+            None => text,
+        }
+    }
+
+    /// Returns a text with the new ids of checkpoints in place of the old ones, if it has any.
+    fn renamed_in(&self, text: &str) -> Option<String> {
+        let renamed = self.renamed.borrow();
+        if renamed.is_empty() || text.len() < ID_DIGITS {
+            return None;
+        }
+        let (mut out, mut copied, mut run) = (String::new(), 0, 0);
+        for (at, byte) in text.bytes().enumerate() {
+            run = if byte.is_ascii_hexdigit() { run + 1 } else { 0 };
+            let from = (at + 1).saturating_sub(ID_DIGITS);
+            if run < ID_DIGITS || from < copied {
+                continue;
+            }
+            if let Some(id) = text.get(from..=at).and_then(|id| renamed.get(id)) {
+                out.push_str(text.get(copied..from).unwrap_or_default());
+                out.push_str(&id.to_string());
+                copied = at + 1;
+            }
+        }
+        out.push_str(text.get(copied..).unwrap_or_default());
+        Some(out).filter(|_| copied > 0)
     }
 
     fn is_secret_in(&self, base64: &str) -> bool {
-        let bytes = BASE64.decode(base64.as_bytes()).unwrap_or_default();
-        let text = String::from_utf8_lossy(&bytes);
-        matches!(self.redacted(&text, false), Cow::Owned(_))
+        self.is_found_in(&BASE64.decode(base64.as_bytes()).unwrap_or_default())
     }
 
-    fn other(&self, hash: &[u8; 32]) -> [u8; 32] {
-        *blake3::keyed_hash(&self.secret, hash).as_bytes()
+    fn is_secret_field(&self, name: Option<&str>) -> bool {
+        self.fields && name.is_some_and(is_secret)
     }
+}
+
+fn built_in() -> Result<Vec<Ready>, regex::Error> {
+    let ready =
+        |(pattern, instead): patterns::Pattern| Ok(Ready::of(Regex::new(pattern)?, instead));
+    PATTERNS.into_iter().map(ready).collect()
 }
 
 /// Redacts the strings of one JSON text.
@@ -122,7 +202,7 @@ impl Look<'_> {
 
     /// Returns the replacement of a string with a secret.
     fn without_secret(&self, text: &str, name: Option<&str>) -> Option<String> {
-        if name.is_some_and(is_secret) {
+        if self.patterns.is_secret_field(name) {
             return self.says("[redacted:field]", "*");
         }
         if name == Some("base64") && self.patterns.is_secret_in(text) {
@@ -144,7 +224,7 @@ impl Strings for Look<'_> {
         if text.is_empty() {
             return None;
         }
-        if !name.is_some_and(is_secret)
+        if !self.patterns.is_secret_field(name)
             && let Some(id) = self.patterns.renamed.borrow().get(&text)
         {
             return Some(format!("\"{id}\""));
@@ -166,7 +246,7 @@ impl Redact for Patterns {
         let Cow::Owned(other) = self.redacted(key, false) else {
             return key.to_owned();
         };
-        let hash = blake3::keyed_hash(&self.secret, key.as_bytes()).to_hex();
+        let hash = self.stand_ins.of(key.as_bytes()).to_hex();
         let tag = hash.get(..16).unwrap_or_default();
         match other.len() + 1 + tag.len() <= max {
             true => format!("{other}-{tag}"),
@@ -181,13 +261,13 @@ impl Redact for Patterns {
     }
 
     fn checkpoint(&self, id: CheckpointId) -> CheckpointId {
-        let other = CheckpointId(self.other(&id.0));
+        let other = CheckpointId(*self.stand_ins.of(&id.0).as_bytes());
         self.renamed.borrow_mut().insert(id.to_string(), other);
         other
     }
 
     fn hash(&self, hash: Hash) -> Hash {
-        Hash(self.other(&hash.0))
+        Hash(*self.stand_ins.of(&hash.0).as_bytes())
     }
 }
 

@@ -29,6 +29,7 @@
 //! jobs.rs          jobs, for admins
 //! agent.rs         documents of hooks of coding agents
 //! search.rs        a search in all tasks
+//! share.rs         a task as one HTML file
 //! stats.rs         statistics
 //! me.rs            the caller and the service
 //! sessions.rs      sessions of browsers
@@ -58,6 +59,7 @@ mod readings;
 mod restores;
 mod search;
 pub(super) mod sessions;
+mod share;
 mod start;
 mod states;
 mod stats;
@@ -131,6 +133,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(stats::routes())
         .merge(me::routes())
         .merge(sessions::routes())
+        .merge(share::routes())
 }
 
 /// Returns the page size: the given one if it is in range, or the default.

@@ -1,0 +1,170 @@
+//! Shares: a task as one HTML file.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse as _, Response};
+use milepost::ErrorKind as EngineErrorKind;
+use milepost_formats::{Error, ErrorKind};
+use milepost_share::Share;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::app::App;
+use crate::auth::Caller;
+use crate::error::{ApiError, ReadProblems};
+use crate::extract::{PathName, Query};
+use crate::request_scope::RequestId;
+use crate::stream_body::{self, BUFFER, Source};
+use crate::view::View;
+use milepost_api::{ShareAsked, SharePlanForm};
+
+/// The most regular expressions of a request, and bytes of each.
+const PATTERNS: usize = 16;
+const PATTERN: usize = 1000;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(plan)).routes(routes!(share))
+}
+
+/// Reads the settings of a share from a query.
+fn asked_of(query: Vec<(String, String)>) -> Result<ShareAsked, ApiError> {
+    let mut asked = ShareAsked::default();
+    for (name, value) in query {
+        let wrong = |what: &str| ApiError::Invalid(format!("{name} is {what}, not {value:?}"));
+        match name.as_str() {
+            "redact" => asked.redact = value.parse().map_err(|_| wrong("`true` or `false`"))?,
+            "max" => {
+                let max = value.parse().ok().filter(|max| (1..=ShareAsked::MAX).contains(max));
+                asked.max = max.ok_or_else(|| wrong("1 to 268435456 bytes"))?;
+            }
+            "withhold" if value.len() <= PATTERN && asked.withhold.len() < PATTERNS => {
+                asked.withhold.push(value);
+            }
+            "withhold" => {
+                let text =
+                    format!("withhold has at most {PATTERNS} expressions of {PATTERN} bytes");
+                return Err(ApiError::Invalid(text));
+            }
+            _ => return Err(ApiError::Invalid(format!("there is no parameter {name:?}"))),
+        }
+    }
+    Ok(asked)
+}
+
+/// Packs a task for a caller who may read it.
+async fn packed<T: Send + 'static>(
+    app: &App,
+    caller: &Caller,
+    task: String,
+    asked: ShareAsked,
+    then: impl FnOnce(&Share) -> T + Send + 'static,
+) -> Result<T, ApiError> {
+    let asks = caller.clone();
+    app.long_work(caller.of_token(), move |engine| {
+        let task = View::of(engine, &asks).task(&task)?.id().to_owned();
+        let share = Share::of(engine, &task, &asked, &mut ()).map_err(|error| failed(&error))?;
+        Ok(then(&share))
+    })
+    .await
+}
+
+fn failed(error: &Error) -> ApiError {
+    let text = error.to_string();
+    match (error.engine().map(milepost::Error::kind), error.kind()) {
+        (Some(EngineErrorKind::NotFound), _) => ApiError::NotFound(text),
+        (Some(EngineErrorKind::Invalid), _) | (None, ErrorKind::Invalid) => ApiError::Invalid(text),
+        (Some(kind), _) => ApiError::Engine(kind, text, None),
+        (None, _) => ApiError::unavailable(text),
+    }
+}
+
+/// Returns the size of a share of a task, and what it withholds. The file is made, and dropped.
+#[utoipa::path(
+    get,
+    path = "/v1/tasks/{task}/share/plan",
+    operation_id = "share_plan",
+    tag = "tasks",
+    params(
+        ("task" = String, Path, description = "The id of the task"),
+        ("redact" = Option<bool>, Query, description = "Withhold events with a text that resembles \
+            a secret, default `true`"),
+        ("withhold" = Option<Vec<String>>, Query, description = "Regular expressions, each as one \
+            parameter `withhold`: withhold events with a text that matches, too"),
+        ("max" = Option<u64>, Query, minimum = 1, maximum = 268_435_456, description = "The most \
+            bytes of the file, default 33554432"),
+    ),
+    responses((status = 200, body = SharePlanForm), ReadProblems),
+)]
+async fn plan(
+    State(app): State<App>,
+    caller: Caller,
+    PathName(task): PathName<String>,
+    Query(query): Query<Vec<(String, String)>>,
+) -> Result<Json<SharePlanForm>, ApiError> {
+    Ok(Json(packed(&app, &caller, task, asked_of(query)?, Share::plan).await?))
+}
+
+/// Returns a task as one HTML file, which shows it in a browser, verifies it, and can be imported.
+/// See docs/SHARE.md.
+#[utoipa::path(
+    get,
+    path = "/v1/tasks/{task}/share",
+    operation_id = "share",
+    tag = "tasks",
+    params(
+        ("task" = String, Path, description = "The id of the task"),
+        ("redact" = Option<bool>, Query, description = "Withhold events with a text that resembles \
+            a secret, default `true`"),
+        ("withhold" = Option<Vec<String>>, Query, description = "Regular expressions, each as one \
+            parameter `withhold`: withhold events with a text that matches, too"),
+        ("max" = Option<u64>, Query, minimum = 1, maximum = 268_435_456, description = "The most \
+            bytes of the file, default 33554432"),
+    ),
+    responses(
+        (status = 200, body = Vec<u8>, content_type = "application/octet-stream"),
+        ReadProblems,
+    ),
+)]
+async fn share(
+    State(app): State<App>,
+    caller: Caller,
+    id: RequestId,
+    PathName(task): PathName<String>,
+    Query(query): Query<Vec<(String, String)>>,
+) -> Result<Response, ApiError> {
+    let bytes = |share: &Share| {
+        let mut bytes = Vec::new();
+        let Ok(()) = share.write(&mut |part| {
+            bytes.extend_from_slice(part);
+            Ok::<_, std::convert::Infallible>(())
+        });
+        bytes
+    };
+    let file = packed(&app, &caller, task, asked_of(query)?, bytes).await?;
+    let text = HeaderValue::from_static;
+    let headers = [
+        (header::CONTENT_TYPE, text("application/octet-stream")),
+        (header::CONTENT_LENGTH, file.len().into()),
+        // The file has a script, which must not run at the address of the service.
+        (header::CONTENT_DISPOSITION, text("attachment")),
+        (header::X_CONTENT_TYPE_OPTIONS, text("nosniff")),
+    ];
+    let body = stream_body::body(&app, &caller, id, FileParts { file, sent: 0 }).await?;
+    Ok((headers, body).into_response())
+}
+
+/// A file in memory, part by part.
+struct FileParts {
+    file: Vec<u8>,
+    sent: usize,
+}
+
+impl Source for FileParts {
+    fn next(&mut self) -> Result<Option<Vec<u8>>, ApiError> {
+        let end = (self.sent + BUFFER).min(self.file.len());
+        let part = self.file.get(self.sent..end).unwrap_or_default().to_vec();
+        self.sent = end;
+        Ok(Some(part).filter(|part| !part.is_empty()))
+    }
+}

@@ -1,0 +1,150 @@
+//! The file: a document with the contents, the pieces, and the viewer.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use data_encoding::BASE64;
+use milepost::LineageId;
+use milepost::transfer::ExportTask;
+use milepost_api::Big;
+use milepost_formats::share_file::{
+    BEGINNING, CONTENTS_ID, END_TAG, EXPORT_ID, INDEX_ID, start_tag,
+};
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+use crate::index::Index;
+use crate::packing::{Packed, PieceForm};
+use crate::pieces::Pieces;
+
+/// The file without its pieces.
+pub struct Html {
+    head: String,
+    tail: String,
+}
+
+/// The contents of a file.
+pub struct Contents<'a> {
+    pub task: &'a ExportTask,
+    pub keyed: bool,
+    pub redacted: bool,
+    pub packed: &'a Packed,
+    pub index: &'a Index,
+}
+
+/// The contents, as the viewer reads them.
+#[derive(Serialize)]
+struct ContentsForm<'a> {
+    share: u32,
+    version: &'a str,
+    task: &'a str,
+    user: &'a str,
+    active: LineageId,
+    keyed: bool,
+    redacted: bool,
+    events: Big,
+    withheld: Big,
+    trusted: Big,
+    index: &'a BTreeMap<String, usize>,
+    export: ExportPieces<'a>,
+}
+
+/// The pieces of the export.
+#[derive(Serialize)]
+struct ExportPieces<'a> {
+    pieces: &'a [PieceForm],
+}
+
+impl Html {
+    /// Makes the parts before and after the pieces.
+    pub fn of(contents: &Contents<'_>) -> io::Result<Self> {
+        let (script, style) = (milepost_page::SHARE_SCRIPT, milepost_page::SHARE_STYLE);
+        let Contents { task, packed, .. } = contents;
+        let form = ContentsForm {
+            share: 1,
+            version: env!("CARGO_PKG_VERSION"),
+            task: &task.id,
+            user: &task.user,
+            active: task.active,
+            keyed: contents.keyed,
+            redacted: contents.redacted,
+            events: Big(packed.events),
+            withheld: Big(packed.withheld.events),
+            trusted: Big(packed.withheld.trusted),
+            index: &contents.index.directory,
+            export: ExportPieces { pieces: &packed.directory },
+        };
+        // No text can end the element.
+        let json = serde_json::to_string(&form)?.replace('<', "\\u003c");
+        let policy = format!(
+            "default-src 'none'; script-src '{}'; style-src '{}'; worker-src blob:; base-uri \
+             'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types worker",
+            hash(script),
+            hash(style)
+        );
+        let title = escaped(&task.id);
+        let head = format!(
+            "{BEGINNING}<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+             <meta name=\"referrer\" content=\"no-referrer\">\n\
+             <meta name=\"viewport\" content=\"width=device-width\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n\
+             <title>{title} · Milepost</title>\n<style>{style}</style>\n</head>\n<body>\n\
+             <div id=\"page\"></div>\n\
+             <noscript>This file shows a task of Milepost, and needs JavaScript. \
+             `milepost import FILE` reads it without a browser.</noscript>\n\
+             <script type=\"application/json\" id=\"{CONTENTS_ID}\">\n{json}{}",
+            end()
+        );
+        let tail = format!("<script type=\"module\">{script}</script>\n</body>\n</html>\n");
+        Ok(Self { head, tail })
+    }
+
+    /// Returns the length of the file, in bytes.
+    pub fn len(&self, index: &Pieces, export: &Pieces) -> u64 {
+        let tags = |id: &str, pieces: &Pieces| -> u64 {
+            let tags = (0..pieces.len() as u64).map(|number| begin(id, number).len() + end().len());
+            tags.sum::<usize>() as u64 + pieces.encoded_len()
+        };
+        let ends = self.head.len() as u64 + self.tail.len() as u64;
+        ends + tags(INDEX_ID, index) + tags(EXPORT_ID, export)
+    }
+
+    /// Passes the bytes of the file to `each`, in order.
+    pub fn write<E>(
+        &self,
+        index: &Pieces,
+        export: &Pieces,
+        each: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        each(self.head.as_bytes())?;
+        for (id, pieces) in [(INDEX_ID, index), (EXPORT_ID, export)] {
+            for (number, piece) in (0..).zip(pieces.packed()) {
+                each(begin(id, number).as_bytes())?;
+                each(BASE64.encode(piece).as_bytes())?;
+                each(end().as_bytes())?;
+            }
+        }
+        each(self.tail.as_bytes())
+    }
+}
+
+/// Returns the line of the start tag of a piece.
+fn begin(id: &str, number: u64) -> String {
+    format!("{}\n", start_tag(id, number))
+}
+
+/// Returns the end of a piece, and the line of its end tag.
+fn end() -> String {
+    format!("\n{END_TAG}\n")
+}
+
+/// Returns the source of a script or a style for the policy (CSP level 3, hash-source).
+fn hash(text: &str) -> String {
+    format!("sha256-{}", BASE64.encode(&Sha256::digest(text.as_bytes())))
+}
+
+/// Returns a text as the text of an element.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

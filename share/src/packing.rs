@@ -1,0 +1,226 @@
+//! The export of a share, in pieces, and a copy of the task as the pieces have it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::io::{self, BufReader};
+
+use data_encoding::HEXLOWER;
+use milepost::events::Control;
+use milepost::ids::LogKind;
+use milepost::transfer::{ExportBody, ExportEvent, ExportItem, ExportTask, Import};
+use milepost::{CheckpointId, Engine, ErrorKind, Hash, Header, LineageId, Offset, Options};
+use milepost_api::Big;
+use milepost_formats::export_file::{
+    self, Content, EVENT_MAX, ExportHeader, ExportLine, ExportReader, ExportWriter,
+    VERSION_WITHHELD, Withheld, Withholding,
+};
+use milepost_formats::share_file::PIECE;
+use milepost_formats::{Error, Progress, Result, Unit, Work};
+use serde::Serialize;
+
+use crate::pieces::Pieces;
+
+/// The longest line of an export.
+const LINE_MAX: usize = 512 << 20;
+
+/// A task that is packed, and the rules for that.
+pub struct Packing<'a> {
+    pub engine: &'a Engine,
+    pub task: &'a str,
+    /// Withhold what resembles a secret.
+    pub secrets: bool,
+    /// Regular expressions of what is withheld, too.
+    pub withhold: &'a [String],
+    /// The most bytes of the pieces in base64.
+    pub max: u64,
+}
+
+/// An export in pieces.
+pub struct Packed {
+    pub pieces: Pieces,
+    pub directory: Vec<PieceForm>,
+    pub withheld: Withheld,
+    /// Number of captured folders.
+    pub captures: u64,
+    /// Number of events of all logs.
+    pub events: u64,
+}
+
+/// A piece of the export, for its reader.
+#[derive(Debug, Default, Serialize)]
+pub struct PieceForm {
+    bytes: usize,
+    lines: u64,
+    /// The offset of the first event of each log.
+    logs: BTreeMap<String, Big>,
+}
+
+impl Packing<'_> {
+    /// Packs the export of the task, with texts of at most `longest` bytes. Returns `None` if the
+    /// pieces are too large.
+    pub fn pack(&self, longest: usize, progress: &mut dyn Progress) -> Result<Option<Packed>> {
+        match self.pack_as(false, longest, progress)? {
+            Some(packed) if packed.withheld.copy_only => self.pack_as(true, longest, progress),
+            packed => Ok(packed),
+        }
+    }
+
+    fn pack_as(
+        &self,
+        copy_only: bool,
+        longest: usize,
+        progress: &mut dyn Progress,
+    ) -> Result<Option<Packed>> {
+        let key = self.engine.store().key_id();
+        let header = ExportHeader {
+            milepost_export: VERSION_WITHHELD,
+            tasks: export_file::Big(1),
+            files: false,
+            redacted: copy_only,
+            key: key.map(|id| HEXLOWER.encode(&id)),
+        };
+        let total = self.engine.task(self.task)?.info()?.events;
+        progress.begin(Work { name: "share", unit: Unit::Events, total: Some(total) });
+        let filling = Filling { max: self.max, ..Filling::default() };
+        let mut sink = |line: &[u8]| filling.line(line);
+        let mut withholding = Withholding::new(self.secrets, self.withhold, longest)?;
+        let mut captures = 0;
+        let mut writer =
+            ExportWriter::begin(&mut sink, &header, Content::Withheld(&mut withholding))?;
+        let mut export = self.engine.transfer().export(false)?;
+        let done = export.task(self.task, &mut |item| -> Result<()> {
+            if let ExportItem::Event(event) = &item {
+                filling.note(event);
+                captures += u64::from(export_file::is_capture(event));
+                progress.advance(u64::from(event.log != LogKind::Control));
+            }
+            Ok(writer.write(&item)?)
+        });
+        progress.end();
+        let counts = match done.and_then(|()| Ok(writer.end()?)) {
+            _ if filling.is_over.get() => return Ok(None),
+            Err(error) => return Err(error),
+            Ok(counts) => counts,
+        };
+        let (pieces, directory) = filling.end()?;
+        let withheld = withholding.withheld().clone();
+        Ok(Some(Packed { pieces, directory, withheld, captures, events: counts.events.0 }))
+    }
+}
+
+/// Pieces that are being filled with lines.
+#[derive(Default)]
+struct Filling {
+    max: u64,
+    pieces: RefCell<Pieces>,
+    directory: RefCell<Vec<PieceForm>>,
+    now: RefCell<PieceForm>,
+    is_over: Cell<bool>,
+}
+
+impl Filling {
+    /// Notes the event of the next line.
+    fn note(&self, event: &ExportEvent) {
+        let log = match event.log {
+            LogKind::Control => "control".to_owned(),
+            LogKind::Lineage(lineage) => lineage.to_string(),
+        };
+        self.now.borrow_mut().logs.entry(log).or_insert(Big(event.offset));
+    }
+
+    fn line(&self, line: &[u8]) -> io::Result<()> {
+        let mut pieces = self.pieces.borrow_mut();
+        pieces.open().extend_from_slice(line);
+        let mut now = self.now.borrow_mut();
+        (now.bytes, now.lines) = (now.bytes + line.len(), now.lines + 1);
+        if (now.bytes as u64) < PIECE {
+            return Ok(());
+        }
+        self.directory.borrow_mut().push(std::mem::take(&mut *now));
+        pieces.close()?;
+        if pieces.encoded_len() > self.max {
+            self.is_over.set(true);
+            return Err(io::Error::other("the export is longer than the share may be"));
+        }
+        Ok(())
+    }
+
+    fn end(self) -> io::Result<(Pieces, Vec<PieceForm>)> {
+        let (mut pieces, mut directory) = (self.pieces.into_inner(), self.directory.into_inner());
+        let now = self.now.into_inner();
+        if now.lines > 0 {
+            directory.push(now);
+            pieces.close()?;
+        }
+        Ok((pieces, directory))
+    }
+}
+
+/// A copy of the task in memory, with what the share shows.
+pub struct Shown {
+    pub engine: Engine,
+    /// The task as the export has it.
+    pub task: ExportTask,
+    /// The ids of the checkpoints by the places of their marks, as the export has them: those of a
+    /// copy are others.
+    pub ids: BTreeMap<(LineageId, Offset), CheckpointId>,
+    /// The hashes at the forks of lineages.
+    pub forks: BTreeMap<LineageId, Hash>,
+}
+
+impl Packed {
+    /// Imports the export into a store in memory.
+    pub fn shown(&self) -> Result<Shown> {
+        let options = Options::default().event_max(EVENT_MAX);
+        let engine = Engine::in_memory(options)?;
+        let is_copy = self.captures + self.withheld.events + self.withheld.trusted > 0;
+        let mut reader = ExportReader::new(BufReader::new(self.pieces.reader()), LINE_MAX);
+        let damaged = |line: export_file::InvalidLine| {
+            let why = format!("line {} of the share's own export: {}", line.line, line.reason);
+            Error::from(milepost::Error::new(ErrorKind::Corrupt, why))
+        };
+        reader.header().map_err(damaged)?;
+        let mut import = engine.transfer().import();
+        let (mut found, mut ids, mut forks) = (None, BTreeMap::new(), BTreeMap::new());
+        while let Some(line) = reader.next_line().map_err(damaged)? {
+            match line {
+                ExportLine::Task(task) if is_copy => {
+                    import.copy(&task.id, &task)?;
+                    found = Some(task);
+                }
+                ExportLine::Task(task) => {
+                    import.task(&task)?;
+                    found = Some(task);
+                }
+                ExportLine::Chunk(chunk) => import.chunk(&chunk)?,
+                ExportLine::Event(event) => {
+                    if let (LogKind::Lineage(lineage), Some(id)) = (event.log, event.checkpoint) {
+                        ids.insert((lineage, event.offset), id);
+                    }
+                    if let Some(fork) = fork_of(&event)? {
+                        forks.insert(fork.0, fork.1);
+                    }
+                    import.event(&event)?;
+                }
+                ExportLine::Header(_) | ExportLine::End(_) => {}
+            }
+        }
+        Import::finish(import)?;
+        let none = || milepost::Error::new(ErrorKind::Corrupt, "an export without a task");
+        Ok(Shown { engine, task: found.ok_or_else(none)?, ids, forks })
+    }
+}
+
+/// Returns the lineage that an event registers, and the hash at its fork.
+fn fork_of(event: &ExportEvent) -> Result<Option<(LineageId, Hash)>> {
+    let (LogKind::Control, ExportBody::Inline(payload)) = (event.log, &event.body) else {
+        return Ok(None);
+    };
+    let kind = Header::decode(&event.header)?.kind;
+    Ok(match Control::decode(kind, payload)? {
+        Control::LineageRegistered(opened) => {
+            opened.parent.map(|parent| (opened.lineage, parent.hash))
+        }
+        _ => None,
+    })
+}
