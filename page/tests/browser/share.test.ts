@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before } from "node:test";
 import { pathToFileURL } from "node:url";
+import { gunzipSync, gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import type { Body, Stored, Task } from "../mock/logs.ts";
 import { world } from "../mock/world.ts";
@@ -465,6 +466,21 @@ test(
       await verified(page);
       assert.match(await page.locator(".bar.share").innerText(), /✓ .* 2 withheld, 0 on trust/);
       assertAlone(opened);
+
+      // A character of an event is another one.
+      const forged = await readFile(join(folder, "real.html"), "utf8");
+      const text = forged.replace(/(id="export-0">\n)(.*)/, (_, start: string, packed: string) => {
+        const lines = gunzipSync(Buffer.from(packed, "base64")).toString();
+        const other = lines.replace("I look at heap 9.", "I look at heap 8.");
+        assert.notEqual(other, lines);
+        return start + gzipSync(other).toString("base64");
+      });
+      await save("forged", "forged.html", text);
+      await page.goto(files.get("forged")!);
+      await sees(page, /✗ [\d,]+ faults/, ".bar.share");
+      await page.getByRole("button", { name: "Details" }).click();
+      await sees(page, /line \d+, 0@58/, "dialog");
+      await assertAccessible(page, "faults");
     } finally {
       service.kill();
     }
