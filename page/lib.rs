@@ -39,10 +39,11 @@ pub const FILES: [PageFile; 2] = [
     },
 ];
 
-/// The script of the viewer of a share, which is in the file.
+/// The viewer of a share: a module for the one script element of the file (`docs/SHARE.md`). It
+/// draws into the body, and reads the elements `share`, `index-N` and `export-N`.
 pub const SHARE_SCRIPT: &str = include_str!("built/share.js");
 
-/// The style of the viewer of a share.
+/// The style of the viewer of a share, for its one style element: that of the page.
 pub const SHARE_STYLE: &str = include_str!("built/page.css");
 
 /// The policy of the document: scripts, styles and requests are of the service only, and no text

@@ -1,8 +1,9 @@
 // Login with a token. The address stays, so that the person returns to where they were.
 
 import { useState } from "preact/hooks";
-import { login } from "./api/calls.ts";
-import { keepSession, loginNeeded, revived } from "./api/link.ts";
+import { login } from "./api/sessions.ts";
+import { keepSession } from "./api/http.ts";
+import { loginNeeded, revived } from "./api/link.ts";
 import { Problem } from "./api/problem.ts";
 import { notice } from "./app-state.ts";
 import { language, setLanguage, words } from "./words/index.ts";

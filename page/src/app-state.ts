@@ -9,6 +9,12 @@ import type { Me } from "./api/types.ts";
 export const route = signal<Route>(parseRoute(location.hash));
 export const me = signal<Me | null>(null);
 
+/** Whether this is the copy of a task in a file, in which nothing can be changed. */
+export const isShare = () => me.value?.reason === "share";
+
+/** Line below the head of each screen. */
+export const banner = signal<(() => ComponentChildren) | null>(null);
+
 /** Goes to a screen. With `replace` the browser's history gets no entry. */
 export function go(to: Route, replace = false): void {
   const fragment = formatRoute(to);

@@ -2,6 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { keep, kept } from "./kept.ts";
 import { actOf } from "./keys.ts";
 import type { Act } from "./keys.ts";
 
@@ -26,11 +27,11 @@ const layers: Layer[] = [];
 /** Grows when handlers come or go, so that buttons of actions are drawn again. */
 const layersChanged = signal(0);
 
-export const keysEnabled = signal(localStorage.getItem("milepost.keys") !== "off");
+export const keysEnabled = signal(kept("milepost.keys") !== "off");
 
 export function enableKeys(on: boolean): void {
   keysEnabled.value = on;
-  localStorage.setItem("milepost.keys", on ? "on" : "off");
+  keep("milepost.keys", on ? "on" : "off");
 }
 
 /** Called with the reason if a key's action is not possible. */

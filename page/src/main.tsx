@@ -4,7 +4,9 @@ import { render } from "preact";
 import { parseCode } from "./address.ts";
 import { App } from "./App.tsx";
 import { listenToAddress, route, say } from "./app-state.ts";
-import { login } from "./api/calls.ts";
+import { http } from "./api/http.ts";
+import { setAnswerer } from "./api/link.ts";
+import { login } from "./api/sessions.ts";
 import { listenToKeys, onRefusedKey } from "./keyboard.ts";
 import { parseRoute } from "./address.ts";
 import { words } from "./words/index.ts";
@@ -22,6 +24,7 @@ async function takeCode(): Promise<void> {
   }
 }
 
+setAnswerer(http);
 await takeCode();
 listenToAddress();
 listenToKeys();

@@ -1,6 +1,7 @@
 // What a person chose in this browser: theme, time zone, widths of panes.
 
 import { effect, signal } from "@preact/signals";
+import { keep, kept } from "./kept.ts";
 
 export interface Settings {
   theme: "system" | "light" | "dark";
@@ -12,20 +13,20 @@ export interface Settings {
 const KEY = "milepost.settings";
 const DEFAULTS: Settings = { theme: "system", utc: false, split: 40 };
 
-function kept(): Settings {
+function first(): Settings {
   try {
-    const read: unknown = JSON.parse(localStorage.getItem(KEY) ?? "{}");
+    const read: unknown = JSON.parse(kept(KEY) ?? "{}");
     return { ...DEFAULTS, ...(read as Partial<Settings>) };
   } catch {
     return DEFAULTS;
   }
 }
 
-export const settings = signal<Settings>(kept());
+export const settings = signal<Settings>(first());
 
 export function set(change: Partial<Settings>): void {
   settings.value = { ...settings.value, ...change };
-  localStorage.setItem(KEY, JSON.stringify(settings.value));
+  keep(KEY, JSON.stringify(settings.value));
 }
 
 effect(() => {

@@ -1,7 +1,7 @@
 // One function for each route that the page uses.
 
 import { randomKey } from "../random.ts";
-import { ask, keepSession, query, send } from "./link.ts";
+import { ask, query, send } from "./link.ts";
 import type * as T from "./types.ts";
 
 type Signal = AbortSignal | undefined;
@@ -10,25 +10,6 @@ const task = (id: string) => `/v1/tasks/${part(id)}`;
 const point = (address: string) => `/v1/points/${part(address)}`;
 
 export const me = (signal?: Signal) => ask<T.Me>("/v1/me", { signal });
-
-/** Makes a session of a token or a code, and keeps it. */
-export async function login(by: { token: string } | { code: string }): Promise<T.Session> {
-  const made = await ask<T.Session>("/v1/sessions", {
-    method: "POST",
-    token: "token" in by ? by.token : "",
-    body: "code" in by ? { code: by.code } : {},
-  });
-  keepSession(made.session);
-  return made;
-}
-
-export async function logout(): Promise<void> {
-  try {
-    await ask<void>("/v1/sessions/current", { method: "DELETE" });
-  } finally {
-    keepSession(null);
-  }
-}
 
 export interface SummariesAsked {
   q?: string;

@@ -1,9 +1,7 @@
-// Requests to the service, with the session of this browser, and the state of the connection.
+// Requests to the service, and the state of the connection. The page sends them (`http.ts`); a share
+// answers them from its file.
 
 import { signal } from "@preact/signals";
-import { Problem, isAbort, problemOf } from "./problem.ts";
-
-const KEY = "milepost.session";
 
 /** State of the connection: `lost` holds the time of the last answer. */
 export const link = signal<{ state: "up" } | { state: "lost"; since: number }>({ state: "up" });
@@ -13,18 +11,6 @@ export const revived = signal(0);
 
 /** Whether the service refused the session (401), so that the login is shown. */
 export const loginNeeded = signal(false);
-
-let lastAnswer = Date.now();
-let retrying = false;
-
-export function session(): string | null {
-  return localStorage.getItem(KEY);
-}
-
-export function keepSession(token: string | null): void {
-  if (token === null) localStorage.removeItem(KEY);
-  else localStorage.setItem(KEY, token);
-}
 
 export interface Options {
   method?: string;
@@ -37,72 +23,28 @@ export interface Options {
   token?: string;
 }
 
-function headersOf(options: Options): Headers {
-  const headers = new Headers(options.headers);
-  const token = options.token ?? session();
-  if (token) headers.set("Authorization", `Bearer ${token}`);
-  if (options.body !== undefined) headers.set("Content-Type", "application/json");
-  if (options.lines !== undefined) headers.set("Content-Type", "application/x-ndjson");
-  if (!headers.has("Accept")) headers.set("Accept", "application/json");
-  return headers;
+/** What answers requests. Both throw a `Problem`. */
+export interface Answerer {
+  send: (path: string, options: Options) => Promise<Response>;
+  /** Returns the value of an answer. */
+  ask: (path: string, options: Options) => Promise<unknown>;
+}
+
+let answerer: Answerer;
+
+/** Has all requests answered from now on. */
+export function setAnswerer(by: Answerer): void {
+  answerer = by;
 }
 
 /** Sends a request and returns the answer, or throws a `Problem`. */
-export async function send(path: string, options: Options = {}): Promise<Response> {
-  const init: RequestInit = {
-    method: options.method ?? "GET",
-    headers: headersOf(options),
-    credentials: "omit",
-    redirect: "error",
-  };
-  if (options.signal) init.signal = options.signal;
-  if (options.lines !== undefined) init.body = options.lines;
-  else if (options.body !== undefined) init.body = JSON.stringify(options.body);
-  let answer: Response;
-  try {
-    answer = await fetch(path, init);
-  } catch (error) {
-    if (isAbort(error)) throw error;
-    lost();
-    throw new Problem(0, { title: "", detail: "" });
-  }
-  lastAnswer = Date.now();
-  if (link.value.state === "lost") found();
-  if (answer.ok) return answer;
-  if (answer.status === 401) loginNeeded.value = true;
-  throw await problemOf(answer);
+export function send(path: string, options: Options = {}): Promise<Response> {
+  return answerer.send(path, options);
 }
 
-/** Sends a request and parses the JSON of the answer. */
+/** Sends a request and returns the value of the answer, or throws a `Problem`. */
 export async function ask<T>(path: string, options: Options = {}): Promise<T> {
-  const answer = await send(path, options);
-  if (answer.status === 204) return undefined as T;
-  return (await answer.json()) as T;
-}
-
-function found(): void {
-  link.value = { state: "up" };
-  revived.value += 1;
-}
-
-/** Notes that no answer arrived, and asks again until one does. */
-export function lost(): void {
-  if (link.value.state === "up") link.value = { state: "lost", since: lastAnswer };
-  if (!retrying) void retry();
-}
-
-async function retry(): Promise<void> {
-  retrying = true;
-  for (let wait = 500; link.value.state === "lost"; wait = Math.min(wait * 2, 10_000)) {
-    await new Promise((done) => setTimeout(done, wait * (0.5 + Math.random() / 2)));
-    try {
-      const answer = await fetch("/healthz", { credentials: "omit", cache: "no-store" });
-      if (answer.status < 500) found();
-    } catch {
-      // Still not there.
-    }
-  }
-  retrying = false;
+  return (await answerer.ask(path, options)) as T;
 }
 
 /** Builds a query from fields that are present. */

@@ -1,6 +1,7 @@
 // Event streams read by fetch, since EventSource cannot send a token.
 
-import { lost, send } from "./link.ts";
+import { lost } from "./http.ts";
+import { send } from "./link.ts";
 import { Problem, isAbort } from "./problem.ts";
 
 export interface Message {

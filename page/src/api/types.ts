@@ -12,6 +12,8 @@ export interface Me {
   user: string;
   admin: boolean;
   read_only: boolean;
+  /** Why it is read-only, if it is for another reason than the service or the token. */
+  reason?: "share";
   store: { id: string; keyed: boolean };
   version: string;
   limits: { body: Big; rows: number; turns: number; summaries: number };
@@ -201,6 +203,8 @@ export interface Event {
   task?: string;
   hash?: string;
   checkpoint?: string;
+  /** In a share: the body is not covered by the hash, or neither is the header (`trusted`). */
+  withheld?: "body" | "trusted";
 }
 
 export interface Cut {

@@ -1,10 +1,10 @@
 // Comparison of two histories, turn by turn.
 
+import { openFork } from "#acting";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { parsePoint } from "../address.ts";
 import type { Route } from "../address.ts";
-import { go, openDialog, say } from "../app-state.ts";
-import { ForkDialog } from "../dialogs/Fork.tsx";
+import { go, isShare, openDialog, say } from "../app-state.ts";
 import { GoToDialog } from "../dialogs/GoTo.tsx";
 import { whyReadOnly } from "../dialogs/Dialog.tsx";
 import { count } from "../format.ts";
@@ -122,7 +122,7 @@ function Pair({ route, source }: { route: CompareRoute; source: AlignSource }) {
     if (!turn || lineage === null) return say(w.noFurther);
     const [first, next] = [Number(turn.first), Number(turn.next)];
     const selection = { task, lineage, offset: first, first, next, turn: null };
-    openDialog(() => <ForkDialog selection={selection} />);
+    openFork(selection);
   };
   const swap = () => {
     const [a, b, ...rest] = route.of;
@@ -147,7 +147,7 @@ function Pair({ route, source }: { route: CompareRoute; source: AlignSource }) {
     leave: () => history.back(),
     goTo: () => openDialog(() => <GoToDialog lineage={null} />),
     fork: { run: forkHere, why: whyReadOnly() },
-    share: { run: () => {}, why: w.notYet },
+    share: { run: () => {}, why: isShare() ? w.shareWhy : w.notYet },
     copyLink: () => void copy(location.href),
   });
 

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { changed, closeDialog, me } from "../app-state.ts";
+import { changed, closeDialog, isShare, me } from "../app-state.ts";
 import { useActs } from "../keyboard.ts";
 import { toProblem } from "../use-ask.ts";
 import { Text } from "../text/Text.tsx";
@@ -18,6 +18,7 @@ interface DialogProps {
 
 /** Returns the reason why nothing may be changed, or undefined. */
 export function whyReadOnly(): string | undefined {
+  if (isShare()) return words.value.shareWhy;
   return me.value?.read_only ? words.value.readOnlyWhy : undefined;
 }
 

@@ -1,8 +1,6 @@
 // The table of keys, and settings of the page.
 
-import { logout } from "../api/calls.ts";
-import { loginNeeded, session } from "../api/link.ts";
-import { closeDialog, me } from "../app-state.ts";
+import { Account } from "#account";
 import { enableKeys, keysEnabled } from "../keyboard.ts";
 import { KEYS, shown } from "../keys.ts";
 import type { KeyRow } from "../keys.ts";
@@ -83,11 +81,6 @@ function Settings() {
 
 export function KeysDialog() {
   const w = words.value;
-  const leave = async () => {
-    closeDialog();
-    await logout().catch(() => {});
-    loginNeeded.value = true;
-  };
   return (
     <Dialog title={w.keysTitle}>
       <div class="keys">
@@ -99,18 +92,7 @@ export function KeysDialog() {
       </div>
       <h3>{w.settings}</h3>
       <Settings />
-      {me.value && (
-        <p class="dim">
-          {w.signedInAs(me.value.user)}
-          {me.value.admin && ` · ${w.admin}`}
-          {me.value.read_only && ` · ${w.readOnly}`}{" "}
-          {session() && (
-            <button type="button" class="link" onClick={() => void leave()}>
-              {w.logout}
-            </button>
-          )}
-        </p>
-      )}
+      <Account />
     </Dialog>
   );
 }

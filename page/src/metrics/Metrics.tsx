@@ -5,7 +5,7 @@ import { parsePoint, TASKS } from "../address.ts";
 import type { Axis, Route } from "../address.ts";
 import { metrics, series, summary } from "../api/calls.ts";
 import type { MetricCount, Series } from "../api/types.ts";
-import { go, openDialog } from "../app-state.ts";
+import { go, isShare, openDialog } from "../app-state.ts";
 import { GoToDialog } from "../dialogs/GoTo.tsx";
 import { useActs } from "../keyboard.ts";
 import { Frame } from "../parts/Frame.tsx";
@@ -110,7 +110,7 @@ export function Metrics({ route }: { route: MetricsRoute }) {
     previousLineage: () => step(-1),
     view: { run: () => setTable(!table), name: table ? w.asChart : w.asTable },
     goTo: () => openDialog(() => <GoToDialog lineage={null} />),
-    share: { run: () => {}, why: w.notYet },
+    share: { run: () => {}, why: isShare() ? w.shareWhy : w.notYet },
     copyLink: () => void copy(location.href),
   });
   const onOpen = (line: Line, place: number) => {

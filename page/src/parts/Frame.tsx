@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { link } from "../api/link.ts";
 import { formatRoute, TASKS } from "../address.ts";
-import { go, me, notice, told } from "../app-state.ts";
+import { banner, go, isShare, me, notice, route, told } from "../app-state.ts";
 import { clock } from "../format.ts";
 import { actionOf } from "../keyboard.ts";
 import type { Act } from "../keys.ts";
@@ -36,7 +36,7 @@ export function Frame(props: FrameProps) {
       <header>
         {props.top ? (
           <h1>Milepost</h1>
-        ) : (
+        ) : isShare() && route.value.screen === "task" ? null : (
           <>
             <a
               href={formatRoute(TASKS)}
@@ -46,7 +46,7 @@ export function Frame(props: FrameProps) {
                 else go(TASKS);
               }}
             >
-              {w.tasks}
+              {isShare() ? w.task : w.tasks}
             </a>
             <span class="dim" aria-hidden="true">
               /
@@ -71,6 +71,7 @@ export function Frame(props: FrameProps) {
           ?
         </button>
       </header>
+      {banner.value?.()}
       {lost !== null && (
         <div class="bar bad" role="alert">
           {w.lostLink(clock(lost))}

@@ -3,16 +3,12 @@
 import { useState } from "preact/hooks";
 import type { Json } from "../api/types.ts";
 import { count } from "../format.ts";
+import { pointerTo } from "../pointer.ts";
 import { Text } from "../text/Text.tsx";
 import { words } from "../words/index.ts";
 
 const PART = 50;
 const LONG = 400;
-
-/** Appends a name to a JSON pointer. */
-export function pointerTo(pointer: string, name: string): string {
-  return `${pointer}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
-}
 
 interface TreeProps {
   value: Json;
@@ -123,15 +119,4 @@ export function JsonTree(props: TreeProps) {
   const entries = entriesOf(props.value);
   if (!entries) return <Leaf value={props.value} />;
   return <Branch {...props} entries={entries} />;
-}
-
-/** Returns the value at a pointer, or undefined. */
-export function valueAt(value: Json, pointer: string): Json | undefined {
-  let now: Json | undefined = value;
-  for (const part of pointer.split("/").slice(1)) {
-    const name = part.replaceAll("~1", "/").replaceAll("~0", "~");
-    if (typeof now !== "object" || now === null) return undefined;
-    now = Array.isArray(now) ? now[Number(name)] : now[name];
-  }
-  return now;
 }

@@ -181,7 +181,25 @@ function isQuiet(event: Event): boolean {
   return event.kind === "step_finished" && (result === undefined || result === null);
 }
 
+/** Says that no hash covers what is shown of an event of a share. */
+export function Withheld({ event }: { event: Event }) {
+  const w = words.value;
+  if (event.withheld === undefined) return null;
+  const text = event.withheld === "trusted" ? w.onTrust : w.withheld;
+  return <p class="warn">{event.body === null ? w.withheldAll : text}</p>;
+}
+
 export function EventPart(props: PartProps) {
+  if (props.event.body !== null && isQuiet(props.event) && !props.alone) return null;
+  return (
+    <>
+      <Part {...props} />
+      <Withheld event={props.event} />
+    </>
+  );
+}
+
+function Part(props: PartProps) {
   const { event } = props;
   if (event.body === null) {
     return (
@@ -191,11 +209,10 @@ export function EventPart(props: PartProps) {
             {event.kind} @{event.offset}
           </span>
         </h3>
-        <p class="dim">{words.value.erased}</p>
+        {event.withheld === undefined && <p class="dim">{words.value.erased}</p>}
       </>
     );
   }
-  if (isQuiet(event) && !props.alone) return null;
   switch (event.kind) {
     case "message":
       return <Message {...props} />;

@@ -1,5 +1,6 @@
 // Reading pane: tabs over the chosen step or event.
 
+import { FilesTab } from "#acting";
 import { TABS } from "../address.ts";
 import type { Tab } from "../address.ts";
 import type { Turn } from "../api/types.ts";
@@ -8,7 +9,6 @@ import { Key } from "../parts/ui.tsx";
 import type { Act } from "../keys.ts";
 import { words } from "../words/index.ts";
 import { ChangesTab } from "./ChangesTab.tsx";
-import { FilesTab } from "./FilesTab.tsx";
 import { RawTab } from "./RawTab.tsx";
 import type { Selection } from "./selection.ts";
 import { StateTab } from "./StateTab.tsx";

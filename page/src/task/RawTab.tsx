@@ -8,6 +8,7 @@ import { Copy, Fact, Stale, Waiting } from "../parts/ui.tsx";
 import { Text } from "../text/Text.tsx";
 import { useAsk } from "../use-ask.ts";
 import { words } from "../words/index.ts";
+import { Withheld } from "./EventPart.tsx";
 import type { TabProps } from "./props.ts";
 import { addressOf } from "./selection.ts";
 
@@ -53,8 +54,9 @@ export function RawTab({ selection }: TabProps) {
           </Fact>
         )}
       </dl>
+      <Withheld event={one} />
       {one.body === null ? (
-        <p class="dim">{w.erased}</p>
+        one.withheld === undefined && <p class="dim">{w.erased}</p>
       ) : (
         <>
           <LongText name={w.eventBody} value={one.body} pathOf={pathOf} />

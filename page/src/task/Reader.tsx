@@ -1,6 +1,7 @@
 // Screen of a task: head, map, list, reading pane.
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLive } from "#acting";
 import { formatPoint } from "../address.ts";
 import type { View } from "../address.ts";
 import { go, reading, say, tellPolitely } from "../app-state.ts";
@@ -16,7 +17,6 @@ import { toProblem } from "../use-ask.ts";
 import { words } from "../words/index.ts";
 import { useTaskActs } from "./acts.tsx";
 import { ListHead } from "./ListHead.tsx";
-import { useLive } from "./live.ts";
 import { LineageMap } from "./Map.tsx";
 import type { LineageModel } from "./model.ts";
 import { MovedBar, ProgressBar } from "./bars.tsx";

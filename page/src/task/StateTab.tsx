@@ -1,13 +1,14 @@
 // State after the chosen step, as a tree.
 
+import { openFirstWhere } from "#acting";
 import { state as askState } from "../api/calls.ts";
 import type { Json } from "../api/types.ts";
 import { go, openDialog } from "../app-state.ts";
 import { BlameDialog } from "../dialogs/Blame.tsx";
-import { FirstWhereDialog, whenOf } from "../dialogs/FirstWhere.tsx";
 import { count } from "../format.ts";
-import { JsonTree, valueAt } from "../parts/JsonTree.tsx";
+import { JsonTree } from "../parts/JsonTree.tsx";
 import { Copy, Key, Stale, Waiting } from "../parts/ui.tsx";
+import { valueAt } from "../pointer.ts";
 import { Text } from "../text/Text.tsx";
 import { useAsk } from "../use-ask.ts";
 import { words } from "../words/index.ts";
@@ -34,13 +35,8 @@ function Chosen({ pointer, value, at }: { pointer: string; value: Json | undefin
           {w.whoSet} <Key act="blame" />
         </button>
       )}
-      {value !== undefined && (
-        <button
-          type="button"
-          onClick={() =>
-            openDialog(() => <FirstWhereDialog at={at} when={whenOf(pointer, value)} />)
-          }
-        >
+      {value !== undefined && openFirstWhere && (
+        <button type="button" onClick={() => openFirstWhere?.(at, pointer, value)}>
           {w.buttonFirstWhere} <Key act="firstWhere" />
         </button>
       )}

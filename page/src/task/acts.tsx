@@ -1,19 +1,12 @@
 // Keys of the screen of a task, and the dialogs that they open.
 
+import { actingOn } from "#acting";
 import type { Ref } from "preact";
 import type { View } from "../address.ts";
 import { formatRoute, TABS, TASKS } from "../address.ts";
-import { chosen, go, openDialog, reading, say, toggleChosen } from "../app-state.ts";
+import { chosen, go, isShare, openDialog, reading, say, toggleChosen } from "../app-state.ts";
 import { BlameDialog } from "../dialogs/Blame.tsx";
-import { FirstWhereDialog, whenOf } from "../dialogs/FirstWhere.tsx";
-import { ForkDialog } from "../dialogs/Fork.tsx";
 import { GoToDialog } from "../dialogs/GoTo.tsx";
-import { GuideDialog } from "../dialogs/Guide.tsx";
-import { MarkDialog, PinDialog } from "../dialogs/Mark.tsx";
-import { PauseDialog } from "../dialogs/Pause.tsx";
-import { RollBackDialog } from "../dialogs/RollBack.tsx";
-import { UndoDialog, whyNoUndo } from "../dialogs/Undo.tsx";
-import { whyReadOnly } from "../dialogs/Dialog.tsx";
 import { useActs } from "../keyboard.ts";
 import type { Action } from "../keyboard.ts";
 import type { Layout } from "../list/geometry.ts";
@@ -82,13 +75,16 @@ function leave(props: ActsProps): void {
       return void props.toggleStep(item);
     }
   }
-  go(TASKS);
+  if (isShare()) say(words.value.noFurther);
+  else go(TASKS);
 }
 
 function compare(props: ActsProps): void {
   const own = `${props.model.task}/${props.model.lineage}`;
   const others = chosen.value.filter((address) => address !== own);
-  const pair = lineagesToCompare(props.summary);
+  // A share has the comparisons with the active lineage only.
+  const active = `${props.summary.id}/${props.summary.active}`;
+  const pair = isShare() && own !== active ? [active, own] : lineagesToCompare(props.summary);
   const of = others.length > 0 ? [...others, own] : pair.includes(own) ? pair : [pair[0], own];
   const sides = of.filter((address) => address !== undefined);
   if (new Set(sides).size < 2) say(words.value.chooseFirst);
@@ -97,9 +93,7 @@ function compare(props: ActsProps): void {
 
 export function useTaskActs(props: ActsProps): void {
   const w = words.value;
-  const { selection, route, summary, lineage, model, search } = props;
-  const why = whyReadOnly();
-  const onlyActive = why ?? (lineage.active ? undefined : w.onlyActive);
+  const { selection, route, model, search } = props;
   const dialog = (draw: () => preact.ComponentChildren, not?: string): Action => {
     return { run: () => openDialog(draw), why: not };
   };
@@ -138,27 +132,13 @@ export function useTaskActs(props: ActsProps): void {
     nextMark: () => search.mark(1),
     previousMark: () => search.mark(-1),
     goTo: dialog(() => <GoToDialog lineage={{ task: model.task, id: model.lineage }} />),
-    firstWhere: dialog(() => <FirstWhereDialog at={after(selection)} when={whenOf(pointer)} />),
     blame: dialog(
       () => <BlameDialog address={after(selection)} pointer={pointer} />,
       pointer ? undefined : w.noPointer,
     ),
-    fork: dialog(() => <ForkDialog selection={selection} />, why),
-    rollBack: dialog(() => <RollBackDialog selection={selection} />, why),
-    undo: dialog(
-      () => <UndoDialog task={model.task} lineages={props.lineages} />,
-      why ?? whyNoUndo(props.lineages),
-    ),
-    pause: dialog(
-      () => <PauseDialog task={model.task} control={summary.control} done={props.reload} />,
-      why ?? (["running", "paused"].includes(summary.control) ? undefined : w.notRunning),
-    ),
-    guide: dialog(() => <GuideDialog task={model.task} />, onlyActive),
-    mark: dialog(() => <MarkDialog selection={selection} />, why),
-    pin: dialog(() => <PinDialog selection={selection} />, why),
+    ...actingOn(props),
     choose: { run: () => toggleChosen(own), name: w.choose(own) },
     compare: () => compare(props),
-    share: { run: () => {}, why: w.notYet },
     copyAddress: () => void copy(addressOf(selection)),
     copyLink: () => {
       const base = location.href.split("#")[0];

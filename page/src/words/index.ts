@@ -1,6 +1,7 @@
 // Words of the page in the language of the person. A word that one language lacks does not compile.
 
 import { computed, signal } from "@preact/signals";
+import { keep, kept } from "../kept.ts";
 import { en } from "./en.ts";
 import type { Words } from "./form.ts";
 import { zh } from "./zh.ts";
@@ -11,8 +12,8 @@ export type Language = "en" | "zh";
 const KEY = "milepost.language";
 
 function first(): Language {
-  const kept = localStorage.getItem(KEY);
-  if (kept === "en" || kept === "zh") return kept;
+  const chosen = kept(KEY);
+  if (chosen === "en" || chosen === "zh") return chosen;
   return navigator.language.toLowerCase().startsWith("zh") ? "zh" : "en";
 }
 
@@ -21,5 +22,5 @@ export const words = computed<Words>(() => (language.value === "zh" ? zh : en));
 
 export function setLanguage(to: Language): void {
   language.value = to;
-  localStorage.setItem(KEY, to);
+  keep(KEY, to);
 }

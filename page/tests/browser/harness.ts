@@ -36,6 +36,8 @@ export interface Opened {
   errors: string[];
   /** Addresses of other hosts that the page asked for. */
   strangers: string[];
+  /** All addresses that were asked for. */
+  asked: string[];
 }
 
 /** One Chromium for all harnesses of a file. */
@@ -115,6 +117,10 @@ export class Harness {
   }
 
   async open(fragment: string, options: Options = {}): Promise<Opened> {
+    return this.openUrl(`${this.mock.url}/${fragment}`, options);
+  }
+
+  async openUrl(url: string, options: Options = {}): Promise<Opened> {
     const context = await this.browser.newContext({
       viewport: { width: options.width ?? 1440, height: options.height ?? 900 },
       colorScheme: options.theme ?? "light",
@@ -128,6 +134,7 @@ export class Harness {
     follow(page);
     const errors: string[] = [];
     const strangers: string[] = [];
+    const asked: string[] = [];
     page.on("pageerror", (error) => errors.push(String(error)));
     page.on("dialog", (dialog) => {
       errors.push(`dialog: ${dialog.message()}`);
@@ -139,12 +146,14 @@ export class Harness {
       if (message.type() === "error" && !quiet) errors.push(text);
     });
     page.on("request", (request) => {
-      const url = request.url();
-      if (!url.startsWith(this.mock.url) && !url.startsWith("blob:")) strangers.push(url);
+      const to = request.url();
+      asked.push(to);
+      if (!to.startsWith(this.mock.url) && !to.startsWith("blob:")) strangers.push(to);
     });
-    await page.goto(`${this.mock.url}/${fragment}`);
-    await page.locator("header").or(page.locator("form.login")).first().waitFor();
-    return { page, errors, strangers };
+    await page.goto(url);
+    const screen = page.locator("header").or(page.locator("form.login")).or(page.locator("main"));
+    await screen.first().waitFor();
+    return { page, errors, strangers, asked };
   }
 
   async end(): Promise<void> {

@@ -40,3 +40,37 @@ test("a module has at most 450 lines", () => {
     assert.ok(lines <= 450, `${name}: ${lines}`);
   }
 });
+
+/** Modules that the viewer of a share has, with those that package.json chooses for it. */
+function ofShare(): string[] {
+  const chosen = JSON.parse(readFileSync("package.json", "utf8")) as {
+    imports: Record<string, { share: string }>;
+  };
+  const found = new Set<string>();
+  const visit = (path: string) => {
+    if (found.has(path)) return;
+    found.add(path);
+    const text = readFileSync(path, "utf8");
+    for (const [, name] of text.matchAll(/^(?:import|export) (?!type ).*from "([.#][^"]+)"/gm)) {
+      const own = name!.startsWith("#") ? chosen.imports[name!]!.share : null;
+      visit(own === null ? join(dirname(path), name!) : join(own));
+    }
+  };
+  visit("src/share/main.tsx");
+  return [...found];
+}
+
+test("a share has neither actions nor requests, and all words that it shows", async () => {
+  const modules = ofShare();
+  assert.ok(modules.length > 60);
+  for (const name of ["api/http.ts", "dialogs/Fork.tsx", "words/service.ts", "tasks/Tasks.tsx"]) {
+    assert.ok(!modules.includes(join("src", name)), name);
+  }
+  const { service } = await import("../../src/words/en-service.ts");
+  const text = modules
+    .filter((name) => !name.startsWith(join("src", "words")))
+    .map((name) => readFileSync(name, "utf8").replace(/^import .*$/gm, ""))
+    .join("\n");
+  const used = Object.keys(service).filter((word) => new RegExp(`\\b${word}\\b`).test(text));
+  assert.deepEqual(used, [], "belongs into words/en.ts and words/zh.ts");
+});

@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 const { linesOf } = await import("../../src/compare/lines.ts");
 const { aligned, float, placeAt } = await import("../../src/metrics/lines.ts");
-const { pointerTo, valueAt } = await import("../../src/parts/JsonTree.tsx");
+const { pointerTo, valueAt } = await import("../../src/pointer.ts");
 const { nextSort } = await import("../../src/tasks/TableHead.tsx");
 const { withCondition } = await import("../../src/tasks/Tasks.tsx");
 const { whenOf } = await import("../../src/dialogs/FirstWhere.tsx");

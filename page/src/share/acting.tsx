@@ -1,0 +1,26 @@
+// In a share, what stands in place of `task/acting.tsx`: no action is there, and each key says why.
+
+import type { Acts } from "../keyboard.ts";
+import type { Live } from "../task/live.ts";
+import { words } from "../words/index.ts";
+
+export function FilesTab(_: unknown) {
+  return <div class="state dim">{words.value.shareNoFiles}</div>;
+}
+
+const STILL: Live = { on: false, move: null, dismiss: () => {} };
+
+export const useLive = (..._: unknown[]): Live => STILL;
+
+export function openFork(_: unknown): void {}
+
+export const openFirstWhere = null;
+
+const CHANGES = ["fork", "rollBack", "undo", "pause", "guide", "mark", "pin", "share"] as const;
+
+export function actingOn(_: unknown): Acts {
+  const { shareHasNot, shareWhy } = words.value;
+  const acts: Acts = { firstWhere: { run: () => {}, why: shareHasNot } };
+  for (const act of CHANGES) acts[act] = { run: () => {}, why: shareWhy };
+  return acts;
+}
