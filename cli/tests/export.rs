@@ -7,6 +7,8 @@ mod common;
 mod redacted;
 #[path = "export/shares.rs"]
 mod shares;
+#[path = "export/written.rs"]
+mod written;
 
 use std::fs;
 use std::io::Write;

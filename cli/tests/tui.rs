@@ -222,6 +222,34 @@ fn two_tasks_are_compared_and_either_side_is_opened() {
 }
 
 #[test]
+fn a_task_is_shared_as_a_file_after_its_plan() {
+    let place = place();
+    let mut terminal = Terminal::of(&place, "tui essay", USUAL);
+    terminal.wait_for("4 of 4");
+    let share = |terminal: &mut Terminal, path: &str| {
+        terminal.press("S");
+        terminal.wait_for("essay.html");
+        terminal.press(&format!("\u{15}{path}\r"));
+    };
+    let path = place.path("sent.html");
+    let path = path.to_str().unwrap();
+    share(&mut terminal, path);
+    terminal.wait_for("nothing is withheld");
+    terminal.press(ENTER);
+    terminal.wait_for("nothing was changed");
+    assert!(!place.path("sent.html").exists());
+    share(&mut terminal, path);
+    terminal.wait_for("[No] n");
+    terminal.press("y");
+    terminal.wait_for("shared as");
+    share(&mut terminal, path);
+    terminal.wait_for("is there already");
+    terminal.press(CTRL_C);
+    assert_eq!(terminal.ended().code, 0);
+    assert!(place.say("import sent.html --as back").ok().contains("back"));
+}
+
+#[test]
 fn files_go_back_after_their_plan() {
     let place = Place::new();
     fs::create_dir(place.path("work")).unwrap();

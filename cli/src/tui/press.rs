@@ -429,6 +429,11 @@ mod tests {
         app.press(Stroke::Text("good".into()));
         app.press(Stroke::Enter);
         assert_eq!(app.asked, [Request::Plan(Deed::Mark("good".into()))]);
+        let mut app = opened();
+        app.press(Stroke::Char('S'));
+        app.press(Stroke::Enter);
+        let Some(Request::Plan(Deed::Share(path))) = app.next_request() else { panic!("no plan") };
+        assert!(path.extension().is_some_and(|end| end == "html"), "{path:?}");
     }
 
     #[test]

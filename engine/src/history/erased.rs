@@ -24,7 +24,7 @@ const NEEDED: [u16; 7] = [
 ];
 
 /// Returns `true` if the body of an event of this kind can be erased: no other events depend on it.
-pub fn is_erasable(kind: u16) -> bool {
+pub(crate) fn is_erasable(kind: u16) -> bool {
     !NEEDED.contains(&kind)
 }
 

@@ -36,7 +36,6 @@ pub use pins::Pin;
 pub use plan::{RetentionPlan, TaskPlan};
 pub use policy::Policy;
 
-pub use crate::history::erased::is_erasable;
 pub use milepost_store::CompactionStep;
 
 use crate::handles::engine::Engine;

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 
 use milepost::Body;
 use milepost::ids::LogKind;
-use milepost::retention::is_erasable;
 use milepost::transfer::{ExportBody, ExportEvent};
 use serde_json::value::RawValue;
 
@@ -126,7 +125,7 @@ impl Withholding {
             self.withheld.events += 1;
             form.withheld = event.body_hash();
         }
-        self.withheld.copy_only |= is_trusted || is_needed(event, header.kind);
+        self.withheld.copy_only |= is_trusted || !can_be_missing(event)?;
         let json = match shown {
             Shown::Whole => one_line(event, header.kind),
             Shown::Json(json) => {
@@ -170,9 +169,9 @@ impl Withholding {
             return Ok(Shown::Json(self.shortened(&json).unwrap_or(json)));
         }
         // A replacement is in the place of a name that the body needs.
-        match is_needed(event, kind) {
-            false => Ok(Shown::Nothing),
-            true => Err(format!(
+        match can_be_missing(event)? {
+            true => Ok(Shown::Nothing),
+            false => Err(format!(
                 "a regular expression of what is withheld matches a name in an event `{}`, which \
                  the task needs: give a narrower one",
                 Body::name_of(kind)
@@ -210,7 +209,7 @@ impl Withholding {
         json
     }
 
-    /// Returns the JSON with a note in place of each text that is too long; `None` if there is none.
+    /// Returns the JSON with a note in place of each text that is too long; `None` without one.
     fn shortened(&mut self, json: &str) -> Option<String> {
         if json.len() <= self.longest {
             return None;
@@ -265,9 +264,9 @@ impl Strings for Long {
     }
 }
 
-/// Returns `true` if an import has no erased event in place of this one.
-fn is_needed(event: &ExportEvent, kind: u16) -> bool {
-    event.log == LogKind::Control || !is_erasable(kind)
+/// Returns `true` if an import can have an erased event in place of this one.
+fn can_be_missing(event: &ExportEvent) -> Result<bool, String> {
+    event.is_erasable().map_err(|error| error.to_string())
 }
 
 /// Returns the JSON form of a body on one line, if its kind is known.
