@@ -7,9 +7,21 @@ use milepost_api::{ShareAsked, SharePlanForm};
 use milepost_formats::Progress;
 
 use crate::atomic_file::WholeFile;
-use crate::backend::Backend;
+use crate::backend::{Backend, Bytes};
 use crate::error::{Failure, Result};
 use crate::output::{count, size};
+
+/// Returns the plan of a share. With `each`, also passes the bytes of the file to it.
+pub fn shared(
+    source: &dyn Backend,
+    task: &str,
+    asked: &ShareAsked,
+    progress: &mut dyn Progress,
+    each: Option<Bytes<'_>>,
+) -> Result<SharePlanForm> {
+    let hint = "`milepost export --redact` writes a file without a limit of its size";
+    source.share(task, asked, progress, each).map_err(|failure| failure.or_hint(hint))
+}
 
 /// Writes the file, which appears when it is complete.
 pub fn write_file(
@@ -25,7 +37,7 @@ pub fn write_file(
     };
     let mut file = WholeFile::begin(path).map_err(failed)?;
     let written =
-        source.share(task, asked, progress, Some(&mut |bytes| file.write(bytes).map_err(failed)));
+        shared(source, task, asked, progress, Some(&mut |bytes| file.write(bytes).map_err(failed)));
     match written {
         Ok(plan) => file.end().map_err(failed).map(|()| plan),
         Err(failure) => {

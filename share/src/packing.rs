@@ -94,7 +94,8 @@ impl Packing<'_> {
                 captures += u64::from(export_file::is_capture(event));
                 progress.advance(u64::from(event.log != LogKind::Control));
             }
-            Ok(writer.write(&item)?)
+            // The pieces are in memory: what fails is a line.
+            Ok(writer.write(&item).map_err(|error| milepost::Error::invalid(error.to_string()))?)
         });
         progress.end();
         let counts = match done.and_then(|()| Ok(writer.end()?)) {

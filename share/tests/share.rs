@@ -8,7 +8,9 @@ use std::io::Read as _;
 
 use data_encoding::BASE64;
 use flate2::read::GzDecoder;
-use milepost::events::{GuidanceGiven, Message, StepFinished, StepStarted, VariablesPatched};
+use milepost::events::{
+    GuidanceGiven, Message, PromptChanged, StepFinished, StepStarted, VariablesPatched,
+};
 use milepost::state::MessageRange;
 use milepost::{Append, Body, Engine, Json, Mark, Options};
 use milepost_api::ShareAsked;
@@ -280,14 +282,15 @@ fn a_pattern_that_matches_names_of_the_format_withholds_whole_bodies_or_is_refus
     let engine = Engine::in_memory(Options::default()).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
     task.append(Message::text("user", "a message of the user")).unwrap();
+    task.append(PromptChanged { prompt: "be brief".into() }).unwrap();
     let asked = |pattern: &str| ShareAsked {
         withhold: vec![pattern.into()],
         redact: false,
         ..ShareAsked::default()
     };
-    let file = File::of(&engine, "t", &asked("content"));
+    let file = File::of(&engine, "t", &asked("prompt"));
     let line = file.export.iter().find(|line| line.get("withheld").is_some()).unwrap();
-    assert!(line.get("shown").is_none() && line["number"] == json!(13), "{line}");
+    assert!(line.get("shown").is_none() && line["number"] == json!(8), "{line}");
     let error = Share::of(&engine, "t", &asked("lineage"), &mut ()).unwrap_err();
     assert!(error.to_string().contains("give a narrower one"), "{error}");
     let file = File::of(&engine, "t", &asked("message"));

@@ -11,7 +11,7 @@ use crate::args::Share;
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::{Out, count, note, size};
-use crate::share_file::{withheld_lines, write_file};
+use crate::share_file::{shared, withheld_lines, write_file};
 
 pub fn run(source: &dyn Backend, args: &Share, out: &mut Out) -> Result<()> {
     let task = source.task(&args.task)?.id;
@@ -21,7 +21,7 @@ pub fn run(source: &dyn Backend, args: &Share, out: &mut Out) -> Result<()> {
         max: args.max.unwrap_or(ShareAsked::default().max),
     };
     let Some(path) = args.output.as_deref().filter(|_| !args.dry_run) else {
-        let plan = source.share(&task, &asked, &mut Bars::new(0, out), None)?;
+        let plan = shared(source, &task, &asked, &mut Bars::new(0, out), None)?;
         return tell(None, &plan, out);
     };
     if args.no_redact {
@@ -30,7 +30,8 @@ pub fn run(source: &dyn Backend, args: &Share, out: &mut Out) -> Result<()> {
     }
     if path == Path::new("-") {
         let mut bytes = Vec::new();
-        let plan = source.share(
+        let plan = shared(
+            source,
             &task,
             &asked,
             &mut Bars::new(0, out),

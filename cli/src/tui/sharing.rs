@@ -7,7 +7,7 @@ use milepost_api::ShareAsked;
 use crate::backend::Backend;
 use crate::error::{Failure, Result};
 use crate::output::{count, excerpt, printable, size, words};
-use crate::share_file::{withheld_lines, write_file};
+use crate::share_file::{shared, withheld_lines, write_file};
 
 /// The lines of a plan that are shown.
 const LINES: usize = 6;
@@ -21,7 +21,7 @@ pub fn file_for(task: &str) -> String {
 /// Returns the question before a share. The file must not exist.
 pub fn question(source: &dyn Backend, task: &str, path: &Path) -> Result<String> {
     let path = new_file(path)?;
-    let plan = source.share(task, &ShareAsked::default(), &mut (), None)?;
+    let plan = shared(source, task, &ShareAsked::default(), &mut (), None)?;
     let mut lines = withheld_lines(&plan);
     if lines.len() > LINES {
         lines.truncate(LINES);

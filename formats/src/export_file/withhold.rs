@@ -73,8 +73,13 @@ impl Withholding {
     pub fn new(secrets: bool, withhold: &[String], longest: usize) -> Result<Self> {
         let patterns = match secrets || !withhold.is_empty() {
             true => {
-                let patterns = Patterns::counted(secrets, withhold)
-                    .map_err(|error| Error::invalid(error.to_string()))?;
+                let patterns = Patterns::counted(secrets, withhold).map_err(|error| {
+                    // The last line has the reason; those before it draw the place.
+                    let text = error.to_string();
+                    let reason = text.lines().last().unwrap_or_default();
+                    let reason = reason.trim_start_matches("error: ");
+                    Error::invalid(format!("what is withheld is no regular expression: {reason}"))
+                })?;
                 if patterns.is_found_in(b"") {
                     let why = "a regular expression of what is withheld matches the empty text";
                     return Err(Error::invalid(why));
