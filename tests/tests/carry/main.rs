@@ -7,6 +7,7 @@
 //! copies.rs    copies, which have hashes of their own
 //! refused.rs   what is refused
 //! withheld.rs  events without their bodies
+//! shares.rs    tasks as HTML files
 //! ```
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
@@ -15,6 +16,7 @@ mod half;
 mod lines;
 mod refused;
 mod same;
+mod shares;
 mod withheld;
 
 use milepost::events::{Message, StepStarted};
