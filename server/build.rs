@@ -1,7 +1,8 @@
-//! Takes the files of the API page out of the vendored archive of Swagger UI, each as gzip.
+//! Takes the files of the page, and those of the API page out of the vendored archive of Swagger
+//! UI, each as gzip.
 
 use std::fs::File;
-use std::io::{self, Cursor};
+use std::io::{self, Cursor, Write as _};
 use std::path::PathBuf;
 
 use flate2::Compression;
@@ -23,6 +24,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let packed = File::create(out.join(format!("{file}.gz")))?;
         let mut packed = GzEncoder::new(packed, Compression::best());
         io::copy(&mut archive.by_name(&found)?, &mut packed)?;
+        packed.finish()?;
+    }
+    for file in milepost_page::FILES {
+        let packed = File::create(out.join(format!("{}.gz", file.name)))?;
+        let mut packed = GzEncoder::new(packed, Compression::best());
+        packed.write_all(file.bytes)?;
         packed.finish()?;
     }
     Ok(())

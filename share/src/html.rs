@@ -1,9 +1,10 @@
 //! The file: a document with the contents, the pieces, and the viewer.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, Read as _};
 
 use data_encoding::BASE64;
+use flate2::read::GzDecoder;
 use milepost::LineageId;
 use milepost::transfer::ExportTask;
 use milepost_api::Big;
@@ -16,6 +17,10 @@ use sha2::{Digest as _, Sha256};
 use crate::index::Index;
 use crate::packing::{Packed, PieceForm};
 use crate::pieces::Pieces;
+
+/// The viewer and its style, as gzip.
+const SCRIPT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/viewer.js.gz"));
+const STYLE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/viewer.css.gz"));
 
 /// The file without its pieces.
 pub struct Html {
@@ -58,7 +63,7 @@ struct ExportPieces<'a> {
 impl Html {
     /// Makes the parts before and after the pieces.
     pub fn of(contents: &Contents<'_>) -> io::Result<Self> {
-        let (script, style) = (milepost_page::SHARE_SCRIPT, milepost_page::SHARE_STYLE);
+        let (script, style) = (unpacked(SCRIPT)?, unpacked(STYLE)?);
         let Contents { task, packed, .. } = contents;
         let form = ContentsForm {
             share: 1,
@@ -79,8 +84,8 @@ impl Html {
         let policy = format!(
             "default-src 'none'; script-src '{}'; style-src '{}'; worker-src blob:; base-uri \
              'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types worker",
-            hash(script),
-            hash(style)
+            hash(&script),
+            hash(&style)
         );
         let title = escaped(&task.id);
         let head = format!(
@@ -127,6 +132,12 @@ impl Html {
         }
         each(self.tail.as_bytes())
     }
+}
+
+fn unpacked(gzip: &[u8]) -> io::Result<String> {
+    let mut text = String::new();
+    GzDecoder::new(gzip).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// Returns the line of the start tag of a piece.

@@ -1,5 +1,6 @@
 //! The page: a document and its files, which have nothing of the store.
 
+use std::io::Read as _;
 use std::sync::LazyLock;
 
 use axum::Router;
@@ -7,7 +8,8 @@ use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use milepost_page::{CONTENT_SECURITY_POLICY, FILES, HTML, PageFile};
+use flate2::read::GzDecoder;
+use milepost_page::{CONTENT_SECURITY_POLICY, HTML};
 
 use crate::app::App;
 use crate::error::ApiError;
@@ -27,33 +29,62 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// The page with the names of its files by hash.
+/// The names, media types and contents of the files. The program has them as gzip; the compression
+/// layer packs the answer as the client asks.
+const FILES: [(&str, &str, &[u8]); 2] = [
+    (
+        "page.js",
+        "text/javascript; charset=utf-8",
+        include_bytes!(concat!(env!("OUT_DIR"), "/page.js.gz")),
+    ),
+    (
+        "page.css",
+        "text/css; charset=utf-8",
+        include_bytes!(concat!(env!("OUT_DIR"), "/page.css.gz")),
+    ),
+];
+
+/// The page with the names of its files by hash, unpacked at the first request. A file that cannot
+/// be unpacked is left out.
 static PAGE: LazyLock<Page> = LazyLock::new(Page::new);
 
 struct Page {
     html: String,
     tag: Tag,
-    files: Vec<(String, PageFile)>,
+    files: Vec<HashedFile>,
+}
+
+/// A file of the page.
+struct HashedFile {
+    /// The name with the hash: `page.HASH.js`.
+    name: String,
+    kind: &'static str,
+    bytes: Vec<u8>,
 }
 
 impl Page {
     fn new() -> Self {
-        let files: Vec<_> = FILES.map(|file| (hashed(&file), file)).into();
         let address = |name: &str| format!("\"/page/{name}\"");
-        let html = files.iter().fold(HTML.to_owned(), |html, (name, file)| {
-            html.replace(&address(file.name), &address(name))
-        });
+        let (mut html, mut files) = (HTML.to_owned(), Vec::new());
+        for (name, kind, gzip) in FILES {
+            let mut bytes = Vec::new();
+            if GzDecoder::new(gzip).read_to_end(&mut bytes).is_ok() {
+                let file = HashedFile { name: hashed(name, &bytes), kind, bytes };
+                html = html.replace(&address(name), &address(&file.name));
+                files.push(file);
+            }
+        }
         Self { tag: Tag::new(blake3::hash(html.as_bytes())), html, files }
     }
 }
 
 /// Returns the name of a file with its hash: `page.js` becomes `page.HASH.js`.
-fn hashed(file: &PageFile) -> String {
-    let hash = blake3::hash(file.bytes).to_hex();
+fn hashed(name: &str, bytes: &[u8]) -> String {
+    let hash = blake3::hash(bytes).to_hex();
     let (hash, _) = hash.split_at(DIGITS);
-    match file.name.rsplit_once('.') {
+    match name.rsplit_once('.') {
         Some((name, kind)) => format!("{name}.{hash}.{kind}"),
-        None => format!("{}.{hash}", file.name),
+        None => format!("{name}.{hash}"),
     }
 }
 
@@ -72,10 +103,10 @@ async fn document(State(app): State<App>, known: Known) -> Result<Response, ApiE
 
 async fn file(State(app): State<App>, PathName(asked): PathName) -> Result<Response, ApiError> {
     is_on(&app)?;
-    let found = PAGE.files.iter().find(|(name, _)| *name == asked);
-    let (_, file) = found.ok_or_else(ApiError::no_path)?;
-    let kind = HeaderValue::from_static(file.content_type);
-    let response = ([(header::CONTENT_TYPE, kind)], file.bytes).into_response();
+    let found = PAGE.files.iter().find(|file| file.name == asked);
+    let file = found.ok_or_else(ApiError::no_path)?;
+    let kind = HeaderValue::from_static(file.kind);
+    let response = ([(header::CONTENT_TYPE, kind)], file.bytes.as_slice()).into_response();
     Ok(with_headers(response, "public, max-age=31536000, immutable"))
 }
 
