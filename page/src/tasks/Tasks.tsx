@@ -5,6 +5,7 @@ import type { Route } from "../address.ts";
 import { chosen, go, me, openDialog, say, tellPolitely, toggleChosen } from "../app-state.ts";
 import { revived } from "../api/link.ts";
 import { GoToDialog } from "../dialogs/GoTo.tsx";
+import { ShareTaskDialog } from "../dialogs/ShareTask.tsx";
 import { count } from "../format.ts";
 import { useActs } from "../keyboard.ts";
 import { Layout } from "../list/geometry.ts";
@@ -163,7 +164,7 @@ export function Tasks({ route }: { route: TasksRoute }) {
     goTo: () => openDialog(() => <GoToDialog lineage={null} />),
     choose: task && { run: () => toggleChosen(task.id), name: w.choose(task.id) },
     compare,
-    share: { run: () => {}, why: w.notYet },
+    share: task && (() => openDialog(() => <ShareTaskDialog task={task.id} />)),
     copyAddress: task && (() => void copy(task.id)),
     copyLink: () => void copy(location.href),
   });

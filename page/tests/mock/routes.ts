@@ -1,6 +1,6 @@
 // Answers of the mock to the routes of /v1 that read.
 
-import type { Event, Lineage, Summary } from "../../src/api/types.ts";
+import type { Event, Lineage, SharePlan, Summary } from "../../src/api/types.ts";
 import type { Lane, Task } from "./logs.ts";
 import { MILLION, millionEvent, millionRow, millionTurn, millionTurns } from "./million.ts";
 import {
@@ -367,4 +367,26 @@ export function overviewAnswer(lane: Lane, get: URLSearchParams) {
   const head = String(lane.events.length);
   const parts = overview(lane, Number(get.get("buckets") ?? 200));
   return { ...parts, turns: String(turnsOf(lane).length), read: head, head };
+}
+
+/** Plan of a share that finds the same in each task. A small file leaves long texts out. */
+export function sharePlan(task: Task, get: URLSearchParams): SharePlan {
+  const withhold = get.getAll("withhold");
+  if (withhold.includes("(")) throw new Refused(400, "the regular expression ( is none");
+  const places = [`${task.id}/0@1`, `${task.id}/0@3`];
+  const redacts = get.get("redact") === "true";
+  const secret = { name: "api_key", count: "3", places };
+  const control = { name: "withhold", count: "1", places: [`${task.id}, control log at 2`] };
+  const small = Number(get.get("max")) < 1_000_000;
+  return {
+    bytes: small ? "90000" : "1234567",
+    events: String(task.lanes.reduce((sum, one) => sum + one.events.length - one.fork, 2)),
+    withheld: redacts ? "3" : withhold.length > 0 ? "1" : "0",
+    trusted: withhold.length > 0 ? "1" : "0",
+    finds: [...(redacts ? [secret] : []), ...(withhold.length > 0 ? [control] : [])],
+    long: small ? "2" : "0",
+    ...(small ? { longest: "1024" } : {}),
+    copy_only: small,
+    captures: small ? "1" : "0",
+  };
 }

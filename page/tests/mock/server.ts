@@ -112,6 +112,8 @@ function ofTask(world: World, name: string, rest: string, get: URLSearchParams):
       return routes.overviewAnswer(lane, get);
     case "metrics":
       return routes.metricsAnswer(lane);
+    case "share":
+      return routes.sharePlan(task, get);
     case "events": {
       const head = lane.events.length;
       const from = Number(get.get("from") ?? 0);
