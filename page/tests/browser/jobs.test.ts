@@ -142,6 +142,20 @@ test("pauses_guides_and_resumes", async () => {
   await until("the run", () => task.control === "running");
 });
 
+test("finds_the_first_event_where_the_score_fell", async () => {
+  const { page, errors } = await harness.open("#/task/春雨");
+  await sees(page, "磁盘已满", ".list");
+  await page.getByRole("button", { name: "First event where…" }).click();
+  await page.getByLabel("Condition").fill("/metrics/得分 < 0.3");
+  await page.getByRole("button", { name: "Search" }).click();
+  await sees(page, "It holds after 春雨/0@18.", "dialog");
+  await assertAccessible(page, "first event where");
+  await page.getByRole("button", { name: "Open it" }).click();
+  await until("the event", () => decodeURIComponent(page.url()).includes("春雨/0@18"));
+  await sees(page, "/metrics/得分", ".doc .change");
+  assert.deepEqual(errors, []);
+});
+
 test("plots_fifty_lineages_and_loses_no_spike", async () => {
   const at = Array.from({ length: 50 }, (_, i) => `at=tune-river/${i}`).join("&");
   const { page, errors } = await harness.open(`#/metrics?${at}&metric=loss`);

@@ -1,6 +1,7 @@
 // Answers of the mock to the routes of /v1 that read.
 
-import type { Event, Lineage, SharePlan, Summary } from "../../src/api/types.ts";
+import type { Bisected, Change, Event, Json, Lineage, SharePlan, Summary } from "../../src/api/types.ts";
+import { valueAt } from "../../src/pointer.ts";
 import type { Lane, Task } from "./logs.ts";
 import { MILLION, millionEvent, millionRow, millionTurn, millionTurns } from "./million.ts";
 import {
@@ -388,5 +389,27 @@ export function sharePlan(task: Task, get: URLSearchParams): SharePlan {
     ...(small ? { longest: "1024" } : {}),
     copy_only: small,
     captures: small ? "1" : "0",
+  };
+}
+
+/** The first event after which a number of the state is below another: `/pointer < number`. */
+export function bisected(at: At, when: string): Bisected {
+  const [, pointer, limit] = /^(\/\S+) < (\S+)$/.exec(when) ?? [];
+  if (pointer === undefined) throw new Refused(400, "no condition at character 1");
+  const { task, lane } = at;
+  const holds = (offset: number) => {
+    const value = valueAt(stateOf({ task, lane, offset }) as Json, pointer);
+    return typeof value === "number" && value < Number(limit);
+  };
+  let offset = 0;
+  while (offset < at.offset && !holds(offset + 1)) offset += 1;
+  if (offset === at.offset) throw new Refused(400, "the condition does not hold at the end");
+  const [before, after] = [offset, offset + 1].map((one) => ({ task, lane, offset: one }));
+  return {
+    found: pointForm(before!).address,
+    event: eventForm(task, lane, offset),
+    step: null,
+    changes: { items: diff(before!, after!) as Change[], more: false },
+    states: String(at.offset),
   };
 }

@@ -146,6 +146,8 @@ function ofPoint(
       return routes.eventAnswer(at, Number(get.get("cut") ?? 1e9));
     case "state":
       return { point: routes.pointForm(at), state: routes.stateOf(at) };
+    case "bisect":
+      return routes.bisected(at, get.get("when") ?? "");
     case "diff":
       return { items: routes.diff(at, routes.pointOf(world, other!)), more: false };
     case "align":
