@@ -91,6 +91,11 @@ function Plan({ plan }: { plan: SharePlan }) {
       {withheld > 0 && <p>{w.withheldHow(count(withheld))}</p>}
       {trusted > 0 && <p class="warn">{w.trustedHow(count(trusted))}</p>}
       {withheld === 0 && trusted === 0 && <p class="dim">{w.giveAll}</p>}
+      {plan.longest !== undefined && (
+        <p class="warn">{w.giveLong(count(plan.long), bytes(plan.longest))}</p>
+      )}
+      {Number(plan.captures) > 0 && <p>{w.giveCaptures(count(plan.captures))}</p>}
+      {plan.copy_only && <p>{w.giveCopy}</p>}
       {plan.finds.length > 0 && (
         <table class="plain">
           <thead>
@@ -117,11 +122,6 @@ function Plan({ plan }: { plan: SharePlan }) {
           </tbody>
         </table>
       )}
-      {plan.longest !== undefined && (
-        <p class="warn">{w.giveLong(count(plan.long), bytes(plan.longest))}</p>
-      )}
-      {Number(plan.captures) > 0 && <p>{w.giveCaptures(count(plan.captures))}</p>}
-      {plan.copy_only && <p>{w.giveCopy}</p>}
     </>
   );
 }

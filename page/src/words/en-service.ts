@@ -130,8 +130,8 @@ export const service = {
   pinned: "Pinned.",
   giveTitle: (task: string) => `Share ${task}`,
   giveHow:
-    "Saves the task as one HTML file, which shows and verifies it in a browser, without a network. " +
-    "Nothing is sent anywhere.",
+    "Saves the task as one HTML file, which a browser shows and verifies without a network. " +
+    "It is sent to nobody.",
   giveRedact: "withhold what resembles a secret",
   giveWithhold: "Withhold what matches, too (regular expressions, one a line)",
   giveMax: "Largest size in MiB, at most 256",

@@ -128,7 +128,7 @@ export const service: Pick<Words, keyof typeof english> = {
   doPin: "固定",
   pinned: "已固定。",
   giveTitle: (task) => `分享 ${task}`,
-  giveHow: "将任务保存为一个 HTML 文件,可在浏览器中离线查看和校验。不会发送到任何地方。",
+  giveHow: "将任务保存为一个 HTML 文件,可在浏览器中离线查看和校验。不会发送给任何人。",
   giveRedact: "隐去疑似密钥的内容",
   giveWithhold: "另外隐去匹配的内容(正则表达式,每行一个)",
   giveMax: "最大大小(MiB,不超过 256)",

@@ -11,7 +11,8 @@ import { focused, keysPressed, selected, tabTo, watchHands } from "./by-keyboard
 import { world } from "../mock/world.ts";
 
 /** The plot of one metric of fifty lineages. */
-const FIFTY = `#/metrics?${Array.from({ length: 50 }, (_, i) => `at=tune-river/${i}`).join("&")}&metric=loss`;
+const LINEAGES = Array.from({ length: 50 }, (_, i) => `at=tune-river/${i}`);
+const FIFTY = `#/metrics?${LINEAGES.join("&")}&metric=loss`;
 
 // It keeps the browser open; each job has a store of its own.
 let harness: Harness;

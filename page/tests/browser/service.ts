@@ -56,9 +56,10 @@ export class Service {
 
   /** Asks the service, and returns the value of its answer. */
   async ask(method: string, path: string, body?: string): Promise<unknown> {
+    const type = body?.includes("\n") ? "application/x-ndjson" : "application/json";
     const answer = await fetch(this.url + path, {
       method,
-      headers: { "Content-Type": body?.includes("\n") ? "application/x-ndjson" : "application/json" },
+      headers: { "Content-Type": type },
       ...(body === undefined ? {} : { body }),
     });
     const text = await answer.text();

@@ -91,6 +91,9 @@ function read(world: World, path: string, get: URLSearchParams): unknown {
   const big = bigTask(path, get);
   if (big !== undefined) return big;
   const [, of, name, rest = "", other] = path.split("/").slice(1).map(decodeURIComponent);
+  if (of === "tasks" && rest === "share" && other === undefined) {
+    throw new Refused(503, "there are no files here");
+  }
   if (of === "tasks") return ofTask(world, name!, rest, get);
   if (of === "points") return ofPoint(world, name!, rest, other, get);
   throw new Refused(404, "there is nothing at this path");
