@@ -54,12 +54,20 @@ function SearchBar({ route }: { route: TasksRoute }) {
   const w = words.value;
   const [text, setText] = useState(route.q);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  useEffect(() => setText(route.q), [route.q]);
+  // What the field itself asked for leaves its text alone: the person may type on.
+  const own = useRef(route.q);
+  useEffect(() => {
+    if (route.q !== own.current) setText(route.q);
+    own.current = route.q;
+  }, [route.q]);
   const search = (q: string) => go({ ...route, q }, true);
   const onInput = (q: string) => {
     setText(q);
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => search(q.trim()), 120);
+    timer.current = setTimeout(() => {
+      own.current = q.trim();
+      search(own.current);
+    }, 120);
   };
   return (
     <>
@@ -136,7 +144,10 @@ export function Tasks({ route }: { route: TasksRoute }) {
     : "";
 
   useEffect(() => noteFromTasks(true), []);
-  useEffect(() => list.current?.focus(), [items.length > 0]);
+  useEffect(() => {
+    // Rows that come while a person types do not take the focus away.
+    if ((document.activeElement ?? document.body) === document.body) list.current?.focus();
+  }, [items.length > 0]);
   useEffect(() => tellPolitely(w.countTasks(count(total ?? items.length))), [total, items.length]);
 
   const move = (flat: number) => {

@@ -28,6 +28,33 @@ test("finds_the_failed_task_among_ten_thousand", async () => {
   assert.deepEqual(errors, []);
 });
 
+test("who_types_slowly_stays_in_the_field", async () => {
+  const { page, errors } = await harness.open("#/tasks");
+  await page.locator(".list .row[aria-selected=true]").waitFor();
+  const at = () => page.evaluate(() => document.activeElement?.id);
+  await until("the list to have the focus", async () => (await at()) === "tasks-list");
+  await press(page, "/");
+  await page.keyboard.type("has:failure loan-0002", { delay: 250 });
+  await sees(page, "1 task", "footer");
+  assert.equal(await page.locator("#search").inputValue(), "has:failure loan-0002");
+  assert.equal(await at(), "search");
+  // A choice changes the words, and so does the way back.
+  await page.getByLabel("Has").selectOption("");
+  await until("the words", async () => (await page.inputValue("#search")) === "loan-0002");
+  await press(page, "/");
+  await page.locator("#search").fill("");
+  await until("all tasks", () => page.url().endsWith("#/tasks"));
+  await press(page, "Enter");
+  await until("the list", async () => (await at()) === "tasks-list");
+  await page.goto(`${harness.mock.url}/#/task/library-34/2@24`);
+  await sees(page, "renew_loan", ".list");
+  await press(page, "/");
+  await page.keyboard.type("send receipt", { delay: 250 });
+  assert.equal(await page.locator("#find").inputValue(), "send receipt");
+  assert.equal(await at(), "find");
+  assert.deepEqual(errors, []);
+});
+
 test("sorts_by_a_column_by_mouse", async () => {
   const { page } = await harness.open("#/tasks");
   await page.getByRole("button", { name: "Events" }).click();
