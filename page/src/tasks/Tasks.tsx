@@ -83,6 +83,8 @@ function SearchBar({ route }: { route: TasksRoute }) {
           if (event.isComposing || (event.key !== "Enter" && event.key !== "Escape")) return;
           event.preventDefault();
           event.stopPropagation();
+          // Rows that are not there yet take the focus when they come.
+          event.currentTarget.blur();
           document.querySelector<HTMLElement>("#tasks-list, .list")?.focus();
         }}
       />
