@@ -191,6 +191,27 @@ export const pin = (id: string, reason: string) =>
     body: reason ? { reason } : {},
   });
 
+// Shares
+
+export interface ShareAsked {
+  redact: boolean;
+  /** Regular expressions. */
+  withhold: string[];
+  /** Most bytes of the file. */
+  max: number;
+}
+
+/** Path of a task as one file, or of the plan of it. */
+export function sharePath(id: string, asked: ShareAsked, of: "" | "/plan" = ""): string {
+  const parts = new URLSearchParams(asked.withhold.map((text) => ["withhold", text]));
+  parts.append("redact", String(asked.redact));
+  parts.append("max", String(asked.max));
+  return `${task(id)}/share${of}?${parts}`;
+}
+
+export const sharePlan = (id: string, asked: ShareAsked, signal?: Signal) =>
+  ask<T.SharePlan>(sharePath(id, asked, "/plan"), { signal });
+
 // The store
 
 export const stats = (signal?: Signal) => ask<T.Json>("/v1/stats", { signal });

@@ -326,6 +326,19 @@ export interface FileChange {
   after: CapturedFile | null;
 }
 
+/** What a share withholds: `docs/SHARE.md`. */
+export interface SharePlan {
+  bytes: Big;
+  events: Big;
+  withheld: Big;
+  trusted: Big;
+  finds: { name: string; count: Big; places: string[] }[];
+  long: Big;
+  longest?: Big;
+  copy_only: boolean;
+  captures: Big;
+}
+
 export interface PlannedPath {
   path: string | { base64: string };
   kind?: string;

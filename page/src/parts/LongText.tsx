@@ -23,14 +23,19 @@ export function isCut(value: Json | undefined): value is Json & Cut {
 }
 
 /** Saves an answer as a file, without showing it. */
+export async function save(path: string, name: string, signal?: AbortSignal): Promise<void> {
+  const answer = await send(path, { headers: { Accept: "*/*" }, signal });
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await answer.blob());
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+/** The same, and tells what went wrong. */
 export async function saveAs(path: string, name: string): Promise<void> {
   try {
-    const answer = await send(path, { headers: { Accept: "*/*" } });
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(await answer.blob());
-    link.download = name;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+    await save(path, name);
   } catch (error) {
     say(toProblem(error).message, true);
   }

@@ -10,6 +10,7 @@ import { GuideDialog } from "../dialogs/Guide.tsx";
 import { MarkDialog, PinDialog } from "../dialogs/Mark.tsx";
 import { PauseDialog } from "../dialogs/Pause.tsx";
 import { RollBackDialog } from "../dialogs/RollBack.tsx";
+import { ShareTaskDialog } from "../dialogs/ShareTask.tsx";
 import { UndoDialog, whyNoUndo } from "../dialogs/Undo.tsx";
 import type { Action, Acts } from "../keyboard.ts";
 import { words } from "../words/index.ts";
@@ -57,6 +58,6 @@ export function actingOn(props: ReaderProps & { selection: Selection }): Acts {
     guide: dialog(() => <GuideDialog task={model.task} />, onlyActive),
     mark: dialog(() => <MarkDialog selection={selection} />, why),
     pin: dialog(() => <PinDialog selection={selection} />, why),
-    share: { run: () => {}, why: w.notYet },
+    share: dialog(() => <ShareTaskDialog task={model.task} />),
   };
 }

@@ -5,6 +5,7 @@ import type { Route } from "../address.ts";
 import { chosen, go, me, openDialog, say, tellPolitely, toggleChosen } from "../app-state.ts";
 import { revived } from "../api/link.ts";
 import { GoToDialog } from "../dialogs/GoTo.tsx";
+import { ShareTaskDialog } from "../dialogs/ShareTask.tsx";
 import { count } from "../format.ts";
 import { useActs } from "../keyboard.ts";
 import { Layout } from "../list/geometry.ts";
@@ -53,12 +54,20 @@ function SearchBar({ route }: { route: TasksRoute }) {
   const w = words.value;
   const [text, setText] = useState(route.q);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  useEffect(() => setText(route.q), [route.q]);
+  // What the field itself asked for leaves its text alone: the person may type on.
+  const own = useRef(route.q);
+  useEffect(() => {
+    if (route.q !== own.current) setText(route.q);
+    own.current = route.q;
+  }, [route.q]);
   const search = (q: string) => go({ ...route, q }, true);
   const onInput = (q: string) => {
     setText(q);
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => search(q.trim()), 120);
+    timer.current = setTimeout(() => {
+      own.current = q.trim();
+      search(own.current);
+    }, 120);
   };
   return (
     <>
@@ -74,6 +83,8 @@ function SearchBar({ route }: { route: TasksRoute }) {
           if (event.isComposing || (event.key !== "Enter" && event.key !== "Escape")) return;
           event.preventDefault();
           event.stopPropagation();
+          // Rows that are not there yet take the focus when they come.
+          event.currentTarget.blur();
           document.querySelector<HTMLElement>("#tasks-list, .list")?.focus();
         }}
       />
@@ -135,7 +146,10 @@ export function Tasks({ route }: { route: TasksRoute }) {
     : "";
 
   useEffect(() => noteFromTasks(true), []);
-  useEffect(() => list.current?.focus(), [items.length > 0]);
+  useEffect(() => {
+    // Rows that come while a person types do not take the focus away.
+    if ((document.activeElement ?? document.body) === document.body) list.current?.focus();
+  }, [items.length > 0]);
   useEffect(() => tellPolitely(w.countTasks(count(total ?? items.length))), [total, items.length]);
 
   const move = (flat: number) => {
@@ -163,7 +177,7 @@ export function Tasks({ route }: { route: TasksRoute }) {
     goTo: () => openDialog(() => <GoToDialog lineage={null} />),
     choose: task && { run: () => toggleChosen(task.id), name: w.choose(task.id) },
     compare,
-    share: { run: () => {}, why: w.notYet },
+    share: task && (() => openDialog(() => <ShareTaskDialog task={task.id} />)),
     copyAddress: task && (() => void copy(task.id)),
     copyLink: () => void copy(location.href),
   });

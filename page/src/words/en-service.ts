@@ -128,4 +128,28 @@ export const service = {
   pinHow: "No cleanup removes a pinned checkpoint. Unpinning takes it back.",
   doPin: "Pin",
   pinned: "Pinned.",
+  giveTitle: (task: string) => `Share ${task}`,
+  giveHow:
+    "Saves the task as one HTML file, which a browser shows and verifies without a network. " +
+    "It is sent to nobody.",
+  giveRedact: "withhold what resembles a secret",
+  giveWithhold: "Withhold what matches, too (regular expressions, one a line)",
+  giveMax: "Largest size in MiB, at most 256",
+  giveMaxWrong: "The largest size is a number of MiB, at most 256.",
+  givePlan: "What the file will have",
+  giveSize: (size: string, events: string) => `${size}, ${one(events, "event")}`,
+  giveAll: "Nothing is withheld.",
+  giveFound: "Found",
+  giveCount: "Times",
+  giveFirst: "First events",
+  giveLong: (n: string, longest: string) =>
+    `${one(n, "text")} over ${longest} withheld, so that the file is small enough.`,
+  giveCaptures: (n: string) => `${one(n, "captured folder")} without files.`,
+  giveCopy: "An import of it is a copy, with hashes of its own.",
+  giveSecrets: "All texts will be in the file, secrets included.",
+  giveSecretsBut: "All texts but those that match will be in the file, secrets included.",
+  doGive: "Save",
+  doGiveAll: "Save with all texts",
+  giveRuns: "The file is made…",
+  giveSaved: (name: string) => `Saved as ${name}.`,
 } as const;

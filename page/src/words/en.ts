@@ -229,7 +229,7 @@ export const en = {
   noHits: "No hit",
   searching: (read: string, head: string) => `Searching: @${read} of @${head}`,
   noFurther: "There is none in this direction.",
-  notYet: "Not available over HTTP yet.",
+  notYet: "Not on this screen.",
   readOnlyWhy: "The service or the token is read-only.",
   chooseFirst: "Choose at least two first, with x.",
   noPointer: "Choose a value in State first.",

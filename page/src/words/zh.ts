@@ -217,7 +217,7 @@ export const zh: Words = {
   noHits: "没有命中",
   searching: (read, head) => `正在搜索:@${read},共 @${head}`,
   noFurther: "此方向没有更多。",
-  notYet: "尚不能通过 HTTP 使用。",
+  notYet: "此屏没有它。",
   readOnlyWhy: "服务或令牌是只读的。",
   chooseFirst: "请先按 x 选择至少两个。",
   noPointer: "请先在“状态”中选择一个值。",

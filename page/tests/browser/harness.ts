@@ -26,6 +26,8 @@ export interface Options {
   language?: string;
   width?: number;
   height?: number;
+  /** Whether there is no network. */
+  offline?: boolean;
   /** Whether it stays open after the test. */
   kept?: boolean;
 }
@@ -126,6 +128,7 @@ export class Harness {
       colorScheme: options.theme ?? "light",
       locale: options.language ?? "en-US",
       timezoneId: "UTC",
+      offline: options.offline ?? false,
       permissions: ["clipboard-read", "clipboard-write"],
     });
     if (!options.kept) own?.push(context);

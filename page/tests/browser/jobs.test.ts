@@ -28,6 +28,33 @@ test("finds_the_failed_task_among_ten_thousand", async () => {
   assert.deepEqual(errors, []);
 });
 
+test("who_types_slowly_stays_in_the_field", async () => {
+  const { page, errors } = await harness.open("#/tasks");
+  await page.locator(".list .row[aria-selected=true]").waitFor();
+  const at = () => page.evaluate(() => document.activeElement?.id);
+  await until("the list to have the focus", async () => (await at()) === "tasks-list");
+  await press(page, "/");
+  await page.keyboard.type("has:failure loan-0002", { delay: 250 });
+  await sees(page, "1 task", "footer");
+  assert.equal(await page.locator("#search").inputValue(), "has:failure loan-0002");
+  assert.equal(await at(), "search");
+  // A choice changes the words, and so does the way back.
+  await page.getByLabel("Has").selectOption("");
+  await until("the words", async () => (await page.inputValue("#search")) === "loan-0002");
+  await press(page, "/");
+  await page.locator("#search").fill("");
+  await until("all tasks", () => page.url().endsWith("#/tasks"));
+  await press(page, "Enter");
+  await until("the list", async () => (await at()) === "tasks-list");
+  await page.goto(`${harness.mock.url}/#/task/library-34/2@24`);
+  await sees(page, "renew_loan", ".list");
+  await press(page, "/");
+  await page.keyboard.type("send receipt", { delay: 250 });
+  assert.equal(await page.locator("#find").inputValue(), "send receipt");
+  assert.equal(await at(), "find");
+  assert.deepEqual(errors, []);
+});
+
 test("sorts_by_a_column_by_mouse", async () => {
   const { page } = await harness.open("#/tasks");
   await page.getByRole("button", { name: "Events" }).click();
@@ -140,6 +167,20 @@ test("pauses_guides_and_resumes", async () => {
   await press(page, "p");
   await page.getByRole("button", { name: "Resume" }).click();
   await until("the run", () => task.control === "running");
+});
+
+test("finds_the_first_event_where_the_score_fell", async () => {
+  const { page, errors } = await harness.open("#/task/春雨");
+  await sees(page, "磁盘已满", ".list");
+  await page.getByRole("button", { name: "First event where…" }).click();
+  await page.getByLabel("Condition").fill("/metrics/得分 < 0.3");
+  await page.getByRole("button", { name: "Search" }).click();
+  await sees(page, "It holds after 春雨/0@18.", "dialog");
+  await assertAccessible(page, "first event where");
+  await page.getByRole("button", { name: "Open it" }).click();
+  await until("the event", () => decodeURIComponent(page.url()).includes("春雨/0@18"));
+  await sees(page, "/metrics/得分", ".doc .change");
+  assert.deepEqual(errors, []);
 });
 
 test("plots_fifty_lineages_and_loses_no_spike", async () => {

@@ -2,13 +2,17 @@
 
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
-import type { Page } from "playwright-core";
 import { en } from "../../src/words/en.ts";
 import type { Words } from "../../src/words/form.ts";
 import { zh } from "../../src/words/zh.ts";
-import { Harness, closed, press, sees, settled, test, until } from "./harness.ts";
+import { Harness, closed, nodes, press, sees, settled, test, until } from "./harness.ts";
 import type { Opened } from "./harness.ts";
+import { focused, keysPressed, selected, tabTo, watchHands } from "./by-keyboard.ts";
 import { world } from "../mock/world.ts";
+
+/** The plot of one metric of fifty lineages. */
+const LINEAGES = Array.from({ length: 50 }, (_, i) => `at=tune-river/${i}`);
+const FIFTY = `#/metrics?${LINEAGES.join("&")}&metric=loss`;
 
 // It keeps the browser open; each job has a store of its own.
 let harness: Harness;
@@ -32,14 +36,11 @@ function job(
       try {
         const opened = await own.open(fragment, { language });
         const { page, errors } = opened;
-        await page.evaluate(() => {
-          const used = () => (document.documentElement.dataset["mouse"] = "used");
-          document.addEventListener("pointerdown", used, true);
-        });
-        await page.locator(".list .row[aria-selected=true]").waitFor();
+        await watchHands(page);
+        await page.locator(".list .row[aria-selected=true], .chart canvas").first().waitFor();
         await settled(page);
         await run(w, opened, own);
-        assert.equal(await page.getAttribute("html", "data-mouse"), null);
+        await keysPressed(page);
         assert.deepEqual(errors, []);
       } finally {
         await own.end();
@@ -47,31 +48,6 @@ function job(
     });
   }
 }
-
-/** Name of the control that has the focus: its label, or its text. */
-function focused(page: Page): Promise<string> {
-  return page.evaluate(() => {
-    const at = document.activeElement;
-    if (!at || at === document.body) return "";
-    const label = at instanceof HTMLInputElement || at instanceof HTMLTextAreaElement;
-    const text = label ? at.labels?.[0]?.textContent : at.textContent;
-    return (at.getAttribute("aria-label") ?? text ?? "").trim();
-  });
-}
-
-/** Presses Tab until a control with this name has the focus. */
-async function tabTo(page: Page, name: string): Promise<void> {
-  const passed: string[] = [];
-  for (let i = 0; i < 120; i++) {
-    const at = await focused(page);
-    if (at === name) return;
-    passed.push(at.slice(0, 40));
-    await press(page, "Tab");
-  }
-  assert.fail(`Tab does not reach ${name}: ${passed.join(" | ")}`);
-}
-
-const selected = (page: Page) => page.locator(".list .row[aria-selected=true]").innerText();
 
 job(
   "finds_the_failed_task_among_ten_thousand",
@@ -219,4 +195,46 @@ job("forks_with_an_edited_prompt", "#/task/library-34/2@24", async (w, { page },
   await tabTo(page, w.openIt);
   await press(page, "Enter");
   await until("the new lineage", () => page.url().includes("library-34/4"));
+});
+
+job("finds_the_first_event_where_the_score_fell", "#/tasks", async (w, { page }) => {
+  await press(page, "/");
+  await page.keyboard.type("春雨");
+  await press(page, "Enter");
+  await sees(page, w.countTasks("1"), "footer");
+  await settled(page);
+  await press(page, "Enter");
+  await sees(page, "磁盘已满", ".list");
+  await settled(page);
+  await press(page, "b");
+  await until("the focus", async () => (await focused(page)) === w.when);
+  await page.keyboard.type("/metrics/得分 < 0.3");
+  await press(page, "Enter");
+  await sees(page, w.whenFound("春雨/0@18"), "dialog");
+  await sees(page, "/metrics/得分", "dialog .change");
+  await tabTo(page, w.openThere);
+  await press(page, "Enter");
+  await closed(page);
+  await until("the event", async () => decodeURIComponent(page.url()).includes("春雨/0@18"));
+  await sees(page, "/metrics/得分", ".doc .change");
+});
+
+job("plots_fifty_lineages_and_loses_no_spike", FIFTY, async (w, { page }) => {
+  for (let i = 0; i < 7; i++) await press(page, "]");
+  await until("the lineage", async () => {
+    return (await page.locator("aside [aria-pressed=true]").innerText()) === "tune-river/7";
+  });
+  await press(page, "v");
+  await tabTo(page, w.copy);
+  await press(page, "Enter");
+  await sees(page, w.copied, ".notice");
+  const text = await page.evaluate(() => navigator.clipboard.readText());
+  const rows = text.split("\n").map((line) => line.split("\t"));
+  assert.equal(new Set(rows.slice(1).map(([address]) => address)).size, 50);
+  const spike = rows.slice(1).filter((row) => Number(row[6]) > 900);
+  assert.deepEqual(
+    spike.map(([address]) => address),
+    ["tune-river/7"],
+  );
+  assert.ok((await nodes(page)) < 3_000, String(await nodes(page)));
 });

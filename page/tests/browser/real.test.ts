@@ -1,71 +1,30 @@
 // The page over the real service: MILEPOST names the command. Skipped without it.
 
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
 import { after, before } from "node:test";
 import { Harness, assertAccessible, closed, press, sees, settled, test, until } from "./harness.ts";
 import { agent, chinese, hostile, optimizer } from "../mock/logs.ts";
-import type { Task } from "../mock/logs.ts";
+import { Service, skip } from "./service.ts";
 
-const command = process.env["MILEPOST"];
-const skip = command ? false : "MILEPOST is not set";
-
-let folder: string;
-let service: ChildProcess;
+let service: Service;
 let harness: Harness;
-
-/** Writes a lineage as lines that `milepost record` reads. The command marks the steps itself. */
-function linesOf(task: Task, lane = 0): string {
-  const own = ["lineage_opened", "checkpoint_marked", "unknown"];
-  const bodies = task.lanes[lane]!.events.filter((one) => one.body && !own.includes(one.kind));
-  return `${bodies.map((one) => JSON.stringify(one.body)).join("\n")}\n`;
-}
-
-function run(...args: string[]): string {
-  return execFileSync(resolve(command!), args, { cwd: folder, encoding: "utf8" });
-}
-
-function record(name: string, lines: string): void {
-  writeFileSync(join(folder, "run.jsonl"), lines);
-  run("record", "--store", "store", "--task", name, "run.jsonl");
-}
-
-function serve(): Promise<string> {
-  const args = ["serve", "--store", "store", "--listen", "127.0.0.1:0"];
-  service = spawn(resolve(command!), args, { cwd: folder });
-  return new Promise((done, fail) => {
-    const onData = (data: Buffer) => {
-      const url = /listening on (http:\S+)/.exec(data.toString())?.[1];
-      if (url) done(url);
-    };
-    service.stdout!.on("data", onData);
-    service.stderr!.on("data", onData);
-    service.on("exit", () => fail(new Error("the service ended")));
-  });
-}
 
 before(async () => {
   if (skip) return;
-  folder = mkdtempSync(join(tmpdir(), "milepost-page-"));
-  record("library-0", linesOf(agent(), 0));
-  record("library-2", linesOf(agent(), 2));
-  record("tune", linesOf(optimizer()));
-  record("春雨", linesOf(chinese()));
-  record("hostile", linesOf(hostile()));
-  harness = await Harness.start(undefined, await serve());
+  service = new Service();
+  service.record("library-0", agent(), 0);
+  service.record("library-2", agent(), 2);
+  service.record("tune", optimizer());
+  service.record("春雨", chinese());
+  service.record("hostile", hostile());
+  await service.start();
+  harness = await Harness.start(undefined, service.url);
 });
 
 after(async () => {
   if (skip) return;
   await harness.end();
-  const ended = new Promise((done) => service.on("exit", done));
-  service.kill();
-  await ended;
-  rmSync(folder, { recursive: true, force: true });
+  await service.end();
 });
 
 const SCREENS: [fragment: string, text: string | RegExp][] = [
@@ -129,7 +88,7 @@ test("the real service forks, moves, undoes, guides and marks", async () => {
   await sees(page, "Opened library-2/1.");
   await page.getByRole("button", { name: "Open it" }).click();
   await sees(page, "branch", ".map");
-  const log = run("--server", serviceUrl(), "log", "library-2/1", "--json");
+  const log = service.run("--server", service.url, "log", "library-2/1", "--json");
   assert.match(log, /Renew both loans\./);
   assert.match(log, /"strict":\s*true/);
 
@@ -154,7 +113,8 @@ test("the real service forks, moves, undoes, guides and marks", async () => {
   await page.getByLabel("Label").fill("checked");
   await page.locator("dialog .foot .main").click();
   await sees(page, "Marked.", ".notice");
-  assert.match(run("--server", serviceUrl(), "log", "library-2", "--json"), /Both, please\./);
+  const guided = service.run("--server", service.url, "log", "library-2", "--json");
+  assert.match(guided, /Both, please\./);
   assert.deepEqual(errors, []);
 }, skip);
 
@@ -164,7 +124,7 @@ test("the real service streams events to the page", async () => {
   await sees(page, "live", "footer");
   for (let i = 0; i < 5; i++) {
     const body = JSON.stringify({ kind: "step_started", body: { step: 100 + i } });
-    await fetch(`${serviceUrl()}/v1/tasks/${encodeURIComponent("春雨")}/events`, {
+    await fetch(`${service.url}/v1/tasks/${encodeURIComponent("春雨")}/events`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body,
@@ -172,7 +132,3 @@ test("the real service streams events to the page", async () => {
   }
   await sees(page, "9 turns");
 }, skip);
-
-function serviceUrl(): string {
-  return harness.real!;
-}

@@ -38,6 +38,7 @@ const SCREENS: [name: string, fragment: string, text: string | RegExp, keys?: st
   ["pause", "#/task/stones", "The run stops at its next safe point", ["p"]],
   ["guide", "#/task/stones", "Will be appended", ["i"]],
   ["mark", "#/task/stones", "Marks a checkpoint", ["a"]],
+  ["share", "#/task/library-34", "the body, or a part of it, is not in the file", ["S"]],
   ["go to", "#/task/stones", "An address, such as", [":"]],
   ["first where", "#/task/stones", "Condition", ["b"]],
 ];

@@ -1,6 +1,7 @@
 // Answers of the mock to the routes of /v1 that read.
 
-import type { Event, Lineage, Summary } from "../../src/api/types.ts";
+import type { Bisected, Change, Event, Json, Lineage, SharePlan, Summary } from "../../src/api/types.ts";
+import { valueAt } from "../../src/pointer.ts";
 import type { Lane, Task } from "./logs.ts";
 import { MILLION, millionEvent, millionRow, millionTurn, millionTurns } from "./million.ts";
 import {
@@ -367,4 +368,48 @@ export function overviewAnswer(lane: Lane, get: URLSearchParams) {
   const head = String(lane.events.length);
   const parts = overview(lane, Number(get.get("buckets") ?? 200));
   return { ...parts, turns: String(turnsOf(lane).length), read: head, head };
+}
+
+/** Plan of a share that finds the same in each task. A small file leaves long texts out. */
+export function sharePlan(task: Task, get: URLSearchParams): SharePlan {
+  const withhold = get.getAll("withhold");
+  if (withhold.includes("(")) throw new Refused(400, "the regular expression ( is none");
+  const places = [`${task.id}/0@1`, `${task.id}/0@3`];
+  const redacts = get.get("redact") === "true";
+  const secret = { name: "api_key", count: "3", places };
+  const control = { name: "withhold", count: "1", places: [`${task.id}, control log at 2`] };
+  const small = Number(get.get("max")) < 1_000_000;
+  return {
+    bytes: small ? "90000" : "1234567",
+    events: String(task.lanes.reduce((sum, one) => sum + one.events.length - one.fork, 2)),
+    withheld: redacts ? "3" : withhold.length > 0 ? "1" : "0",
+    trusted: withhold.length > 0 ? "1" : "0",
+    finds: [...(redacts ? [secret] : []), ...(withhold.length > 0 ? [control] : [])],
+    long: small ? "2" : "0",
+    ...(small ? { longest: "1024" } : {}),
+    copy_only: small,
+    captures: small ? "1" : "0",
+  };
+}
+
+/** The first event after which a number of the state is below another: `/pointer < number`. */
+export function bisected(at: At, when: string): Bisected {
+  const [, pointer, limit] = /^(\/\S+) < (\S+)$/.exec(when) ?? [];
+  if (pointer === undefined) throw new Refused(400, "no condition at character 1");
+  const { task, lane } = at;
+  const holds = (offset: number) => {
+    const value = valueAt(stateOf({ task, lane, offset }) as Json, pointer);
+    return typeof value === "number" && value < Number(limit);
+  };
+  let offset = 0;
+  while (offset < at.offset && !holds(offset + 1)) offset += 1;
+  if (offset === at.offset) throw new Refused(400, "the condition does not hold at the end");
+  const [before, after] = [offset, offset + 1].map((one) => ({ task, lane, offset: one }));
+  return {
+    found: pointForm(before!).address,
+    event: eventForm(task, lane, offset),
+    step: null,
+    changes: { items: diff(before!, after!) as Change[], more: false },
+    states: String(at.offset),
+  };
 }

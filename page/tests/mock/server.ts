@@ -91,6 +91,9 @@ function read(world: World, path: string, get: URLSearchParams): unknown {
   const big = bigTask(path, get);
   if (big !== undefined) return big;
   const [, of, name, rest = "", other] = path.split("/").slice(1).map(decodeURIComponent);
+  if (of === "tasks" && rest === "share" && other === undefined) {
+    throw new Refused(503, "there are no files here");
+  }
   if (of === "tasks") return ofTask(world, name!, rest, get);
   if (of === "points") return ofPoint(world, name!, rest, other, get);
   throw new Refused(404, "there is nothing at this path");
@@ -112,6 +115,8 @@ function ofTask(world: World, name: string, rest: string, get: URLSearchParams):
       return routes.overviewAnswer(lane, get);
     case "metrics":
       return routes.metricsAnswer(lane);
+    case "share":
+      return routes.sharePlan(task, get);
     case "events": {
       const head = lane.events.length;
       const from = Number(get.get("from") ?? 0);
@@ -144,6 +149,8 @@ function ofPoint(
       return routes.eventAnswer(at, Number(get.get("cut") ?? 1e9));
     case "state":
       return { point: routes.pointForm(at), state: routes.stateOf(at) };
+    case "bisect":
+      return routes.bisected(at, get.get("when") ?? "");
     case "diff":
       return { items: routes.diff(at, routes.pointOf(world, other!)), more: false };
     case "align":

@@ -8,6 +8,8 @@ const { pointerTo, valueAt } = await import("../../src/pointer.ts");
 const { nextSort } = await import("../../src/tasks/TableHead.tsx");
 const { withCondition } = await import("../../src/tasks/Tasks.tsx");
 const { whenOf } = await import("../../src/dialogs/FirstWhere.tsx");
+const { askedOf, fileOf } = await import("../../src/dialogs/ShareTask.tsx");
+const { sharePath } = await import("../../src/api/calls.ts");
 const { eventsOf } = await import("../../src/dialogs/Fork.tsx");
 const { nextOf } = await import("../../src/task/hits.ts");
 const format = await import("../../src/format.ts");
@@ -33,6 +35,24 @@ test("edits become events, wrong JSON is refused", () => {
     { kind: "guidance_given", body: { text: "slower" } },
   ]);
   assert.throws(() => eventsOf({ ...none, variables: "{" }));
+});
+
+test("a share asks for what was given, and has a name that each system accepts", () => {
+  const given = { redact: true, withhold: "ACME-[0-9]+\r\n\n a b ", max: "0.5" };
+  const asked = askedOf(given)!;
+  assert.deepEqual(asked, { redact: true, withhold: ["ACME-[0-9]+", " a b "], max: 524_288 });
+  assert.equal(
+    sharePath("a/b", asked, "/plan"),
+    "/v1/tasks/a%2Fb/share/plan?withhold=ACME-%5B0-9%5D%2B&withhold=+a+b+&redact=true&max=524288",
+  );
+  for (const max of ["", " ", "0", "-1", "257", "32 MiB", "NaN"]) {
+    assert.equal(askedOf({ ...given, max }), null, max);
+  }
+  assert.equal(askedOf({ ...given, max: "256" })!.max, 268_435_456);
+  assert.equal(fileOf("春雨"), "春雨.html");
+  assert.equal(fileOf("../a b\u202e/<c>.."), "a-b-c.html");
+  assert.equal(fileOf("x".repeat(200)), `${"x".repeat(80)}.html`);
+  assert.equal(fileOf("..."), "task.html");
 });
 
 test("sorting turns around, conditions replace each other", () => {
