@@ -26,6 +26,8 @@ export interface Options {
   language?: string;
   width?: number;
   height?: number;
+  /** What the clock of the page shows, in milliseconds; the time it is unless given. */
+  now?: number;
   /** Whether it stays open after the test. */
   kept?: boolean;
 }
@@ -131,6 +133,7 @@ export class Harness {
     if (!options.kept) own?.push(context);
     context.setDefaultTimeout(PATIENCE);
     const page = await context.newPage();
+    if (options.now !== undefined) await page.clock.setFixedTime(options.now);
     follow(page);
     const errors: string[] = [];
     const strangers: string[] = [];
