@@ -28,6 +28,8 @@ export interface Options {
   height?: number;
   /** Whether there is no network. */
   offline?: boolean;
+  /** What the clock of the page shows, in milliseconds; the time it is unless given. */
+  now?: number;
   /** Whether it stays open after the test. */
   kept?: boolean;
 }
@@ -134,6 +136,7 @@ export class Harness {
     if (!options.kept) own?.push(context);
     context.setDefaultTimeout(PATIENCE);
     const page = await context.newPage();
+    if (options.now !== undefined) await page.clock.setFixedTime(options.now);
     follow(page);
     const errors: string[] = [];
     const strangers: string[] = [];
