@@ -45,6 +45,9 @@ async fn the_page_is_there_without_a_token_and_has_nothing_of_the_store() {
         assert_eq!(served.get(path).await.status, 404, "{path}");
     }
     assert_eq!(served.get("/v1/me").await.status, 401);
+    let icon = served.get("/favicon.ico").await;
+    assert_eq!((icon.status.as_u16(), icon.bytes.len()), (204, 0));
+    assert_eq!(icon.header("cache-control"), "public, max-age=86400");
 }
 
 #[tokio::test]
