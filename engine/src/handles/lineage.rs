@@ -387,7 +387,7 @@ impl Lineage {
         Ok(found.map(|(_, offset, entry)| (offset, entry.time_us)))
     }
 
-    /// Returns the id of the checkpoint whose mark has an offset; `None` for none, also a removed one.
+    /// Returns the id of the checkpoint that the event at an offset marks, unless it was removed.
     ///
     /// # Errors
     ///

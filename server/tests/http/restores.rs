@@ -125,8 +125,8 @@ async fn somebody_elses_task_goes_nowhere() {
     let [hers, nobodys] = [id.unwrap().unwrap().id.to_string(), "0".repeat(64)]
         .map(|id| format!("{{\"to\": \"@{id}\"}}"));
     three.hides_in("POST", (PLAN, &hers), (PLAN, &nobodys)).await;
-    three.hides("POST", UNDO, "/v1/tasks/none/undo", "").await;
     three.hides("POST", PLAN_UNDO, "/v1/tasks/none/undo/plan", "").await;
+    three.hides("POST", UNDO, "/v1/tasks/none/undo", "").await;
     three.hides("POST", REDO, "/v1/tasks/none/redo", "").await;
     three.hides_in("PUT", (ACTIVE, ROOT), ("/v1/tasks/none/active", ROOT)).await;
 }
