@@ -426,3 +426,21 @@ async fn series(
     })
     .await
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::http::{StatusCode, header};
+
+    use super::*;
+
+    #[test]
+    fn an_answer_that_is_not_complete_has_no_tag() {
+        let answer = |is_complete: bool| {
+            let known = Known::default();
+            tagged(&known, Tag::new("ab"), || Ok(7), |_| is_complete).unwrap()
+        };
+        assert_eq!(answer(true).headers()[header::ETAG], "\"ab\"");
+        let partial = answer(false);
+        assert_eq!((partial.status(), partial.headers().get(header::ETAG)), (StatusCode::OK, None));
+    }
+}
