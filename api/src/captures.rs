@@ -82,3 +82,28 @@ pub struct RecoveredFolder {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
+
+/// Folders that were captured in the history of a task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct FoldersForm {
+    /// The folders, that of the newest capture first.
+    pub items: Vec<FolderForm>,
+    /// `true` if there may be more: older captures were not looked at.
+    pub more: bool,
+}
+
+/// A folder that was captured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct FolderForm {
+    /// Its absolute path when it was captured.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub folder: PathBytes,
+    /// The address of the last point that has a capture of it.
+    pub at: String,
+    /// The time of that capture: RFC 3339, UTC; `null` if its event was removed.
+    pub time: Option<String>,
+    /// `true` if there is a folder at the path now, on the service's machine.
+    pub exists: bool,
+}

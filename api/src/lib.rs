@@ -73,7 +73,9 @@ mod verify;
 pub use attachments::{AttachedForm, AttachmentForm};
 pub use bisect::BisectedForm;
 pub use blame::{BlameForm, BlamedForm};
-pub use captures::{CapturedForm, LeftOutForm, LeftOutPath, RecoveredFolder};
+pub use captures::{
+    CapturedForm, FolderForm, FoldersForm, LeftOutForm, LeftOutPath, RecoveredFolder,
+};
 pub use changes::{ChangeForm, ChangesForm};
 pub use checkpoints::{CheckpointForm, PinForm, UnmarkedForm};
 #[cfg(feature = "engine")]
@@ -101,7 +103,7 @@ pub use requests::{
     CompactAsked, ControlAsked, EraseAsked, Fields, FilesAsked, FolderAsked, GuidanceAsked,
     HookAsked, ImportAsked, ImportPath, JobAsked, MarkGiven, PinAsked, RecoverAsked, RestoreAsked,
     RetentionAsked, SwitchAsked, TaskGiven, ToolCallAsked, ToolMark, ToolReturnAsked, UndoAsked,
-    VerifyAsked,
+    UndoFolderAsked, VerifyAsked,
 };
 pub use restores::{PlaceForm, RestorePlanForm, RestoredForm};
 pub use results::{AppendedForm, BranchedForm, ControlForm, ErasedForm, HookTakenForm, KeyedForm};

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use milepost_codec::{Float, LineageId, MarkStatus};
+use milepost_codec::{CheckpointId, Float, LineageId, MarkStatus};
 use serde::{Deserialize, Serialize};
 #[cfg(feature = "schema")]
 use utoipa::ToSchema;
@@ -15,6 +15,10 @@ use crate::{Big, UsageForm};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct ReadMarkForm {
+    /// The id of the checkpoint, 64 hexadecimal digits; absent if the checkpoint was removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    pub id: Option<CheckpointId>,
     /// The label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,

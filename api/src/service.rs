@@ -2,6 +2,9 @@
 //! answers as forms. Authorization, limits and transport are the caller's.
 
 use std::cmp::Reverse;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 
 use milepost::ids::TaskNo;
 use milepost::integrity::Anchor;
@@ -9,10 +12,11 @@ use milepost::query::Condition;
 use milepost::retention::Pin;
 use milepost::state::{ChangeLimits, diff_states_up_to};
 use milepost::{Engine, Error, LineageId, Point, Result, View};
+use milepost_workspace::Snapshot;
 
 use crate::{
-    Big, BisectedForm, CountsForm, EventAt, LineageForm, PinForm, RestoredForm, TaskStatsForm,
-    UserForm, VerifyForm,
+    Big, BisectedForm, BranchAsked, CountsForm, EventAt, FolderForm, FoldersForm, LineageForm,
+    PinForm, RestoredForm, TaskStatsForm, UserForm, VerifyForm, micros,
 };
 
 /// Returns the sizes of a user's tasks, newest first, and their sums: at most `limit` tasks, those
@@ -46,13 +50,18 @@ fn task_no(cursor: &str) -> Result<TaskNo> {
     no.map(TaskNo).ok_or_else(|| Error::invalid(format!("`{cursor}` is no cursor of this list")))
 }
 
-/// Opens a lineage at a point, and leaves the active one as it is.
+/// Opens a lineage at a point, and leaves the active one as it is unless it is to be activated.
 ///
 /// # Errors
 ///
-/// As [`View::branch`].
-pub fn branch(view: &View, point: &Point, description: Option<&str>) -> Result<LineageForm> {
-    Ok(view.branch(point, description)?.info()?.into())
+/// As [`View::branch`] and [`View::branch_and_switch`].
+pub fn branch(view: &View, point: &Point, asked: &BranchAsked) -> Result<LineageForm> {
+    let description = asked.description.as_deref();
+    let lineage = match asked.activate {
+        true => view.branch_and_switch(point, description)?.lineage().clone(),
+        false => view.branch(point, description)?,
+    };
+    Ok(lineage.info()?.into())
 }
 
 /// Returns the pins of a task.
@@ -112,6 +121,44 @@ pub fn switch(view: &View, task: &str, lineage: LineageId) -> Result<RestoredFor
 /// As [`View::redo`].
 pub fn redo(view: &View, task: &str) -> Result<RestoredForm> {
     RestoredForm::of(&view.redo(task)?)
+}
+
+/// Maximum number of folders that are listed, and of captures that are looked at for them.
+const FOLDERS: usize = 100;
+const CAPTURES: usize = 10_000;
+
+/// Returns the folders that were captured in the history of a task: at most 100, of the newest
+/// 10,000 captures. A capture that cannot be read is left out.
+///
+/// # Errors
+///
+/// As [`Query::captures`](milepost::query::Query::captures).
+pub fn folders(engine: &Engine, task: &str) -> Result<FoldersForm> {
+    let captures = engine.query().captures(task, CAPTURES)?;
+    let mut more = captures.len() == CAPTURES;
+    let handle = engine.task(task)?;
+    let mut items: Vec<FolderForm> = Vec::new();
+    for capture in captures {
+        let Ok(snapshot) = Snapshot::of(engine, capture.root) else {
+            continue;
+        };
+        let folder = &snapshot.info().folder;
+        if items.iter().any(|item| item.folder == *folder) {
+            continue;
+        }
+        if items.len() == FOLDERS {
+            more = true;
+            break;
+        }
+        let at = handle.lineage_named(capture.lineage)?.point(capture.offset)?;
+        items.push(FolderForm {
+            at: at.to_string(),
+            time: Some(capture.time_us).filter(|time_us| *time_us > 0).map(micros),
+            exists: Path::new(OsStr::from_bytes(folder.as_bytes())).is_dir(),
+            folder: folder.clone(),
+        });
+    }
+    Ok(FoldersForm { items, more })
 }
 
 /// Verifies the store, or one task. With `states`, also folds every lineage from its beginning. An

@@ -23,6 +23,9 @@ pub struct EventQuery {
     pub kinds: Vec<String>,
     /// The iteration of the events: the one of the state after an event. Default: all.
     pub iteration: Option<u64>,
+    /// Cuts texts of the bodies that are longer than this many bytes, 256 at least: see
+    /// [`cut_texts`](milepost_api::cut_texts). Default: texts are whole.
+    pub cut: Option<usize>,
 }
 
 /// All events of a range, read page by page.
@@ -56,7 +59,8 @@ impl Client {
         let request = request.query("limit", query.limit);
         let request = request.query("lineage", query.lineage);
         let kinds = Some(query.kinds.join(",")).filter(|kinds| !kinds.is_empty());
-        request.query("kind", kinds).query("iteration", query.iteration).read().await
+        let request = request.query("kind", kinds).query("iteration", query.iteration);
+        request.query("cut", query.cut).read().await
     }
 
     /// Returns a stream of all events up to the head, which loads pages as needed. All events are

@@ -139,8 +139,20 @@ impl Client {
     /// `NotFound`: no such point, or retention removed it. `Invalid`: not an address, or the
     /// description has more than 1,024 bytes. `Unavailable`: a restore of the task has not ended.
     pub async fn branch(&self, address: &str, description: Option<&str>) -> Result<LineageForm> {
-        let asked = BranchAsked { description: description.map(str::to_owned) };
-        self.post(["v1", "points", address, "branch"], &asked)?.read().await
+        self.branch_as(
+            address,
+            &BranchAsked { description: description.map(str::to_owned), ..BranchAsked::default() },
+        )
+        .await
+    }
+
+    /// Opens a new lineage at a point as asked: `activate` makes it the active one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::branch`].
+    pub async fn branch_as(&self, address: &str, asked: &BranchAsked) -> Result<LineageForm> {
+        self.post(["v1", "points", address, "branch"], asked)?.read().await
     }
 
     /// Erases the body of the event at a point permanently.

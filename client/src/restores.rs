@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use milepost_api::{ChoicesAsked, RestoreAsked, RestorePlanForm, RestoredForm, SwitchAsked};
+use milepost_api::{
+    ChoicesAsked, RestoreAsked, RestorePlanForm, RestoredForm, SwitchAsked, UndoFolderAsked,
+};
 use milepost_codec::{Scope, TreePath};
 use reqwest::Method;
 
@@ -133,6 +135,28 @@ impl Client {
     pub async fn undo(&self, task: &str) -> Result<RestoredForm> {
         let request = self.request(Method::POST, ["v1", "tasks", task, "undo"])?;
         Conditions::default().on(request)?.read().await
+    }
+
+    /// Returns the effects of an undo without changing anything: with a folder, also those on its
+    /// files.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: no such task. `Invalid`: there is nothing to undo, or a folder is named and the
+    /// last restore included none. `Forbidden`: files are for admins.
+    pub async fn plan_undo(&self, task: &str, asked: &UndoFolderAsked) -> Result<RestorePlanForm> {
+        let request = self.post(["v1", "tasks", task, "undo", "plan"], asked)?;
+        request.retry(RetryRule::Always).read().await
+    }
+
+    /// Undoes the last restore of a task together with the files of a folder on the service's
+    /// machine. It takes no key, and is not retried. For admins.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::plan_undo`]. `Conflict`: conflicts block the files.
+    pub async fn undo_with(&self, task: &str, asked: &UndoFolderAsked) -> Result<RestoredForm> {
+        self.post(["v1", "tasks", task, "undo"], asked)?.read().await
     }
 
     /// Switches a task to one of its lineages. Opens none, and leaves files as they are.

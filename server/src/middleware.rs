@@ -224,7 +224,7 @@ fn known(
     if OPEN.contains(&path) || path == "/docs" || path.starts_with("/docs/") {
         return Ok(None);
     }
-    let is_page = path == "/" || path.starts_with("/page/");
+    let is_page = ["/", "/favicon.ico"].contains(&path) || path.starts_with("/page/");
     let is_link = is_page && is_navigation(request.headers());
     if !of_known_page && is_a_browsers(request) && !is_link {
         return Err(ApiError::Forbidden(

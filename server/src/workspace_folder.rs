@@ -51,4 +51,20 @@ impl WorkspaceFolder {
         let workspace = &self.workspace;
         Ok(workspace.restore(engine, to, scope, description, &self.choices)?)
     }
+
+    /// Returns the changes and the conflicts of the undo of a task's last restore.
+    pub(crate) fn plan_undo(&self, engine: &Engine, task: &str) -> Result<Plan, ApiError> {
+        Ok(self.workspace.plan_undo(engine, task, &self.choices)?)
+    }
+
+    /// Undoes the last restore of a task with the folder.
+    pub(crate) fn undo(&self, engine: &Engine, task: &str) -> Result<RestoreReport, ApiError> {
+        // The workspace takes an interrupted restore back first, and the undo would then be that of
+        // the one before.
+        if engine.restores().pending()?.iter().any(|pending| pending.task == task) {
+            let text = "a restore of the task was interrupted: `milepost recover` takes it back";
+            return Err(ApiError::unavailable(text));
+        }
+        Ok(self.workspace.undo(engine, task, &self.choices)?)
+    }
 }

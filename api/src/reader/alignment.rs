@@ -1,11 +1,11 @@
 //! Two histories, turn by turn.
 
 use milepost::reading::{AlignOptions, Aligned, AlignedOp, Turn, align, common};
-use milepost::{Error, Point, Result, Task};
+use milepost::{Error, Lineage, Point, Result, Task};
 
 use super::Reader;
 use super::turns::turn_form;
-use crate::{AlignCountsForm, AlignOp, AlignedForm, AlignmentForm, Big, TurnForm};
+use crate::{AlignCountsForm, AlignOp, AlignedForm, AlignmentForm, Big};
 
 impl Reader {
     /// Maximum number of turns of a history that is aligned.
@@ -26,23 +26,24 @@ impl Reader {
         let turns = |(task, point): &(Task, Point)| {
             let lineage = task.lineage_named(point.lineage)?;
             let turns = self.all_turns(&lineage, point.offset, Self::ALIGNED_MAX)?;
-            turns.ok_or_else(|| {
+            let turns = turns.ok_or_else(|| {
                 Error::invalid(format!(
                     "{point} has more than {} turns, or a million events: align points that are \
                      earlier, or compare overviews",
                     Self::ALIGNED_MAX
                 ))
-            })
+            })?;
+            Ok::<_, Error>((lineage, turns))
         };
         let (a, b) = (turns(a)?, turns(b)?);
-        let lines = align(&a, &b, options);
+        let lines = align(&a.1, &b.1, options);
         let first = usize::try_from(from).unwrap_or(usize::MAX).min(lines.len());
         let end = first.saturating_add(limit).min(lines.len());
         let page = lines.get(first..end).unwrap_or_default();
         Ok(AlignmentForm {
-            common: Big(common(&a, &b, options) as u64),
+            common: Big(common(&a.1, &b.1, options) as u64),
             counts: counted(&lines),
-            items: page.iter().map(|line| form(line, &a, &b)).collect(),
+            items: page.iter().map(|line| form(line, &a, &b)).collect::<Result<_>>()?,
             next: Some(Big(end as u64)).filter(|_| end < lines.len()),
         })
     }
@@ -63,12 +64,16 @@ fn counted(lines: &[Aligned]) -> AlignCountsForm {
     counts
 }
 
-fn form(line: &Aligned, a: &[Turn], b: &[Turn]) -> AlignedForm {
-    let turn = |turns: &[Turn], number: Option<usize>| -> Option<TurnForm> {
-        let number = number?;
-        Some(turn_form(number as u64, turns.get(number)?))
+/// A lineage, and the turns of its history before a point.
+type LineageTurns = (Lineage, Vec<Turn>);
+
+fn form(line: &Aligned, a: &LineageTurns, b: &LineageTurns) -> Result<AlignedForm> {
+    let turn = |(lineage, turns): &LineageTurns, number: Option<usize>| {
+        let found = number.and_then(|number| Some((number, turns.get(number)?)));
+        let turn = found.map(|(number, turn)| turn_form(number as u64, turn, lineage));
+        turn.transpose()
     };
-    AlignedForm {
+    Ok(AlignedForm {
         op: match line.op {
             AlignedOp::Same => AlignOp::Same,
             AlignedOp::Changed => AlignOp::Changed,
@@ -76,8 +81,8 @@ fn form(line: &Aligned, a: &[Turn], b: &[Turn]) -> AlignedForm {
             AlignedOp::OnlyB => AlignOp::OnlyB,
             AlignedOp::Moved => AlignOp::Moved,
         },
-        a: turn(a, line.a),
-        b: turn(b, line.b),
+        a: turn(a, line.a)?,
+        b: turn(b, line.b)?,
         other: line.other.map(|other| Big(other as u64)),
-    }
+    })
 }

@@ -136,7 +136,7 @@ impl Found<'_> {
                 (place.lineage, place.offset) = (lineage.id.0, event.offset.saturating_add(1));
                 if asked.search.takes(&event) {
                     let address = address(&task, lineage.id, event.offset)?;
-                    let (task, row) = (info.id.clone(), row_form(&event, &calls));
+                    let (task, row) = (info.id.clone(), row_form(&event, &calls, &events)?);
                     self.items.push(HitForm { address, task, row });
                 }
                 if self.items.len() == asked.limit || self.deadline.is_over() {

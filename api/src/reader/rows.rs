@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use milepost::reading::{UsageSum, row};
-use milepost::{Body, Event, LineageId, Offset, Result, Task};
+use milepost::{Body, Event, Lineage, LineageId, Offset, Result, Task};
 use milepost_replay::reading::bounded;
 
 use super::{EventSearch, Reader, lineage_of};
@@ -49,7 +49,7 @@ impl Reader {
             next = event.offset.saturating_add(1);
             calls.note(&event);
             if asked.search.takes(&event) {
-                items.push(row_form(&event, &calls));
+                items.push(row_form(&event, &calls, &lineage)?);
             }
             if items.len() == asked.limit || deadline.is_over() {
                 break;
@@ -91,8 +91,8 @@ fn short(name: &str) -> String {
     bounded(name, NAME).to_owned()
 }
 
-/// Returns the row of an event that the calls have noted.
-pub(super) fn row_form(event: &Event, calls: &Calls) -> RowForm {
+/// Returns the row of an event of a lineage that the calls have noted.
+pub(super) fn row_form(event: &Event, calls: &Calls, lineage: &Lineage) -> Result<RowForm> {
     let mut usage = UsageSum::default();
     usage.add(event);
     let mut form = RowForm {
@@ -125,10 +125,11 @@ pub(super) fn row_form(event: &Event, calls: &Calls) -> RowForm {
         }
         Some(Body::StepFailed(_)) => form.ok = Some(false),
         Some(Body::CheckpointMarked(mark)) => {
-            let (label, status) = (mark.label.clone(), mark.status);
-            form.mark = Some(ReadMarkForm { label, status, at: Big(event.offset) });
+            let (id, label) = (lineage.marked_at(event.offset)?, mark.label.clone());
+            let (status, at) = (mark.status, Big(event.offset));
+            form.mark = Some(ReadMarkForm { id, label, status, at });
         }
         _ => {}
     }
-    form
+    Ok(form)
 }

@@ -81,7 +81,9 @@ proptest! {
         let (_engine, task) = engine(bodies);
         let whole = Reader::default().all_turns(task.lineage(), task.head().unwrap().next, 9999);
         let whole = whole.unwrap().unwrap();
-        let whole = whole.iter().zip(0..).map(|(turn, n)| turns::turn_form(n, turn));
+        let whole = whole.iter().zip(0..).map(|(turn, n)| {
+            turns::turn_form(n, turn, task.lineage()).unwrap()
+        });
         let whole: Vec<_> = whole.collect();
         let hasty = Reader::with_clock(Box::<Hasty>::default());
         prop_assert_eq!(&all(&hasty, &task, turns(limit)), &whole);

@@ -1,7 +1,7 @@
 //! Pages of turns.
 
 use milepost::reading::{Resume, Turn, Turns};
-use milepost::{Lineage, LineageId, Offset, Result, Task};
+use milepost::{Error, Lineage, LineageId, Offset, Result, Task};
 use milepost_codec::Float;
 
 use super::{Deadline, EventSearch, Read, Reader, lineage_of};
@@ -64,7 +64,8 @@ impl Reader {
             // Another time for the page: a map that takes long never keeps it from its turns.
             page.read((&lineage, read), resume, &asked.search, &self.deadline())?;
         }
-        let items = page.items.iter().map(|(number, turn)| turn_form(*number, turn)).collect();
+        let items = page.items.iter().map(|(number, turn)| turn_form(*number, turn, &lineage));
+        let items = items.collect::<Result<Vec<_>>>()?;
         let next = Some(Big(page.next)).filter(|next| next.0 < total);
         Ok(TurnsForm { items, next, total: Big(total), read: Big(read), head: Big(head) })
     }
@@ -148,8 +149,8 @@ impl Page {
     }
 }
 
-/// Returns the form of a turn.
-pub(super) fn turn_form(number: u64, turn: &Turn) -> TurnForm {
+/// Returns the form of a turn of a lineage.
+pub(super) fn turn_form(number: u64, turn: &Turn, lineage: &Lineage) -> Result<TurnForm> {
     let calls = turn.calls.iter().take(TurnForm::CALLS).map(|call| TurnCallForm {
         call: call.call.clone(),
         tool: call.tool.clone(),
@@ -160,9 +161,13 @@ pub(super) fn turn_form(number: u64, turn: &Turn) -> TurnForm {
         at: Big(call.at),
     });
     let more_calls = turn.calls.len().saturating_sub(TurnForm::CALLS) as u64 + turn.more_calls;
-    let mark = turn.mark.as_ref();
+    let mark = turn.mark.as_ref().map(|mark| {
+        let id = lineage.marked_at(mark.at)?;
+        let (label, status, at) = (mark.label.clone(), mark.status, Big(mark.at));
+        Ok::<_, Error>(ReadMarkForm { id, label, status, at })
+    });
     let metrics = turn.metrics.iter();
-    TurnForm {
+    Ok(TurnForm {
         number: Big(number),
         step: turn.step.map(Big),
         name: turn.name.clone(),
@@ -178,10 +183,6 @@ pub(super) fn turn_form(number: u64, turn: &Turn) -> TurnForm {
         failed: turn.failed.clone(),
         usage: turn.usage.clone().map(Into::into),
         metrics: metrics.map(|(name, value)| (name.clone(), Float(*value))).collect(),
-        mark: mark.map(|mark| ReadMarkForm {
-            label: mark.label.clone(),
-            status: mark.status,
-            at: Big(mark.at),
-        }),
-    }
+        mark: mark.transpose()?,
+    })
 }

@@ -151,6 +151,20 @@ pub struct RestoreAsked {
     pub description: Option<String>,
 }
 
+/// The folder of an undo that takes files back.
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct UndoFolderAsked {
+    /// The absolute path of the folder, on the service's machine. For admins.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<PathBuf>,
+    /// Decisions about conflicting paths.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub choices: Option<ChoicesAsked>,
+}
+
 /// Decisions about conflicting paths. A folder's path covers everything below it.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
@@ -245,6 +259,9 @@ pub struct BranchAsked {
         skip_serializing_if = "Option::is_none"
     )]
     pub description: Option<String>,
+    /// Make the new lineage the active one, in the same commit. Files stay as they are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub activate: bool,
 }
 
 /// A lineage to switch a task to.

@@ -10,8 +10,8 @@ use milepost::{
     CheckpointId, Detail, Engine, ErrorKind, Json, LineageId, Mark, Point, RunState, Task,
 };
 use milepost_api::{
-    AppendedForm, AttachmentForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, FileForm,
-    GuidanceAsked, JobAsked, JobForm, JobResult, LineageForm, Listed, PinForm, PointForm,
+    AppendedForm, AttachmentForm, BlamedForm, BranchAsked, ChangesForm, CheckpointForm, EventAt,
+    FileForm, GuidanceAsked, JobAsked, JobForm, JobResult, LineageForm, Listed, PinForm, PointForm,
     RestoredForm, RetentionAsked, RetentionForm, ShareAsked, SharePlanForm, StoreForm, SummaryForm,
     TaskForm, UserForm, VerifyForm, service,
 };
@@ -223,7 +223,9 @@ impl Backend for Local<'_> {
         let mut at = self.found(point)?;
         at.checkpoint = point.checkpoint;
         recovery::recover(self.0, &self.0.task(&at.task)?, None)?;
-        Ok(service::branch(&self.0.view(), &at, description)?)
+        let description = description.map(str::to_owned);
+        let asked = BranchAsked { description, ..BranchAsked::default() };
+        Ok(service::branch(&self.0.view(), &at, &asked)?)
     }
 
     fn undo(&self, task: &TaskForm) -> Result<RestoredForm> {

@@ -42,6 +42,8 @@ const CALLS: &[(&str, Call)] = &[
     ("edit_artifacts", || Box::pin(calls::edit_artifacts())),
     ("plan_restore", || Box::pin(going_back::plan_restore())),
     ("restore", || Box::pin(going_back::restore())),
+    ("plan_undo", || Box::pin(going_back::plan_undo())),
+    ("folders", || Box::pin(going_back::folders())),
     ("undo", || Box::pin(going_back::undo())),
     ("switch", || Box::pin(going_back::switch())),
     ("redo", || Box::pin(going_back::redo())),
@@ -103,6 +105,8 @@ async fn each_method_is_answered_as_it_says() {
         println!("{id}");
         call().await;
     }
+    println!("ids of marks");
+    readings::marks().await;
     println!("health and ready");
     calls::health().await;
 }

@@ -1,6 +1,6 @@
 //! Restores, undos, switches and redos, and their answers.
 
-use milepost_client::api::Big;
+use milepost_client::api::{Big, BranchAsked, UndoFolderAsked};
 use milepost_client::codec::{Scope, TreePath};
 use milepost_client::{ErrorKind, Restore};
 
@@ -48,6 +48,39 @@ pub async fn undo() {
     assert_eq!(error.kind(), ErrorKind::Invalid);
 }
 
+pub async fn plan_undo() {
+    let served = Served::with_files().await;
+    let client = served.client();
+    let draft = served.folder().join("draft.md");
+    let asked = UndoFolderAsked::default();
+    let error = client.plan_undo("essay", &asked).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    std::fs::write(&draft, "# Two\n").unwrap();
+    let path = TreePath::new(b"draft.md").unwrap();
+    let both = Restore::to("essay@files").files_too(served.folder()).theirs(path);
+    client.restore(both).await.unwrap();
+    let asked = UndoFolderAsked { folder: Some(served.folder()), choices: None };
+    let plan = client.plan_undo("essay", &asked).await.unwrap();
+    assert_eq!((plan.scope, plan.to.lineage.0), (Scope::All, 0));
+    assert_eq!(plan.files.unwrap()["changes"][0]["path"], "draft.md");
+    let undone = client.undo_with("essay", &asked).await.unwrap();
+    assert_eq!((undone.task.active.0, undone.kept), (0, Some(Vec::new())));
+    assert_eq!(std::fs::read_to_string(draft).unwrap(), "# Two\n");
+}
+
+pub async fn folders() {
+    let served = Served::with_files().await;
+    let client = served.client();
+    let found = client.folders("essay").await.unwrap();
+    let [folder] = &found.items[..] else { panic!("{found:?}") };
+    let path = served.folder().canonicalize().unwrap();
+    assert_eq!(folder.folder.as_bytes(), path.as_os_str().as_encoded_bytes());
+    assert!(folder.exists && folder.time.is_some() && !found.more);
+    assert_eq!(client.files(&folder.at).await.unwrap().items.len(), 3);
+    let error = client.folders("nothing").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+}
+
 pub async fn switch() {
     let served = Served::with_essay().await;
     let client = served.client();
@@ -57,6 +90,9 @@ pub async fn switch() {
     assert_eq!(client.undo("essay").await.unwrap().task.active.0, 0);
     let error = client.switch("essay", 2).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    let asked = BranchAsked { activate: true, ..BranchAsked::default() };
+    let opened = client.branch_as("essay@one", &asked).await.unwrap();
+    assert_eq!((opened.id.0, opened.active), (2, true));
 }
 
 pub async fn redo() {

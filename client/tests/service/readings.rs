@@ -1,8 +1,7 @@
 //! Rows, turns, overviews, metrics and alignments, and what they answer.
 
-use milepost::Append;
-use milepost::Json;
 use milepost::events::{Message, StepFinished, StepStarted, ToolCalled, ToolReturned};
+use milepost::{Append, Json, Mark};
 use milepost_client::api::{AlignOp, Big, ShareAsked};
 use milepost_client::{Client, ErrorKind, ReadQuery, SeriesQuery};
 use milepost_codec::{Body, Float};
@@ -88,6 +87,30 @@ pub async fn turns() {
     client.erase("run@17", None).await.unwrap();
     let turn = &client.turns("run", failed()).await.unwrap().items[0];
     assert_eq!((turn.number, turn.said.as_deref()), (Big(3), None));
+}
+
+pub async fn marks() {
+    let (served, client) = run().await;
+    let task = served.engine.task("run").unwrap();
+    let marked = task.checkpoint(Mark::new().label("good")).unwrap();
+    // A lineage that inherits the mark names it too.
+    let fork = client.branch("run", None).await.unwrap();
+    let query = ReadQuery { lineage: Some(fork.id), ..ReadQuery::default() };
+    for query in [ReadQuery::default(), query] {
+        let turns = client.turns("run", query.clone()).await.unwrap();
+        let turn = turns.items.iter().find_map(|turn| turn.mark.as_ref()).unwrap();
+        assert_eq!((turn.id, turn.label.as_deref()), (Some(marked.id), Some("good")));
+        let kind = Some("checkpoint_marked".into());
+        let rows = client.rows("run", ReadQuery { kind, ..query }).await.unwrap();
+        assert_eq!(rows.items[0].mark.as_ref().unwrap().id, Some(marked.id));
+    }
+    let aligned = client.align("run", "run", 9, None).await.unwrap();
+    let turn = aligned.items[0].a.as_ref().unwrap();
+    assert_eq!(turn.mark.as_ref().unwrap().id, Some(marked.id));
+    client.unmark(&marked.id.to_string()).await.unwrap();
+    let turns = client.turns("run", ReadQuery::default()).await.unwrap();
+    let turn = turns.items.iter().find_map(|turn| turn.mark.as_ref()).unwrap();
+    assert_eq!((turn.id, turn.label.as_deref()), (None, Some("good")));
 }
 
 pub async fn overview() {

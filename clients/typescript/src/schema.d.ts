@@ -367,7 +367,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Opens a new lineage at a point. The active lineage stays the same. */
+        /** Opens a new lineage at a point. With `activate` it becomes the active one, in the same commit. */
         post: operations["branch"];
         delete?: never;
         options?: never;
@@ -880,6 +880,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tasks/{task}/folders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns the folders that were captured in the history of a task, that of the newest capture
+         *     first: at most 100.
+         */
+        get: operations["folders"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tasks/{task}/guidance": {
         parameters: {
             query?: never;
@@ -1120,6 +1140,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tasks/{task}/undo/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Returns the effects of an undo without changing anything. Without a folder they are those on the
+         *     state.
+         */
+        post: operations["plan_undo"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/verify": {
         parameters: {
             query?: never;
@@ -1276,6 +1316,8 @@ export interface components {
         };
         /** @description A lineage to open at a point. */
         BranchAsked: {
+            /** @description Make the new lineage the active one, in the same commit. Files stay as they are. */
+            activate?: boolean;
             /** @description The purpose of the new lineage, at most 1,024 bytes. */
             description?: string | null;
         };
@@ -1953,6 +1995,24 @@ export interface components {
              * @default null
              */
             folder: string | null;
+        };
+        /** @description A folder that was captured. */
+        FolderForm: {
+            /** @description The address of the last point that has a capture of it. */
+            at: string;
+            /** @description `true` if there is a folder at the path now, on the service's machine. */
+            exists: boolean;
+            /** @description Its absolute path when it was captured. */
+            folder: string;
+            /** @description The time of that capture: RFC 3339, UTC; `null` if its event was removed. */
+            time?: string | null;
+        };
+        /** @description Folders that were captured in the history of a task. */
+        FoldersForm: {
+            /** @description The folders, that of the newest capture first. */
+            items: components["schemas"]["FolderForm"][];
+            /** @description `true` if there may be more: older captures were not looked at. */
+            more: boolean;
         };
         /** @description Guidance for a run. */
         GuidanceAsked: {
@@ -2777,6 +2837,8 @@ export interface components {
         ReadMarkForm: {
             /** @description The offset of its event, which it marks. */
             at: components["schemas"]["Big"];
+            /** @description The id of the checkpoint, 64 hexadecimal digits; absent if the checkpoint was removed. */
+            id?: string | null;
             /** @description The label. */
             label?: string | null;
             /** @description The status. */
@@ -3501,6 +3563,16 @@ export interface components {
             files?: components["schemas"]["FolderAsked"];
             /** @description The id of the task. */
             task: string;
+        };
+        /** @description The folder of an undo that takes files back. */
+        UndoFolderAsked: {
+            /** @default null */
+            choices: null | components["schemas"]["ChoicesAsked"];
+            /**
+             * @description The absolute path of the folder, on the service's machine. For admins.
+             * @default null
+             */
+            folder: string | null;
         };
         /** @description Result of a removal of checkpoints by a query. */
         UnmarkedForm: {
@@ -7047,7 +7119,10 @@ export interface operations {
                 /** @description The maximum number of buckets for each address, default 500 */
                 points?: number;
             };
-            header?: never;
+            header?: {
+                /** @description ETags of what is known */
+                "If-None-Match"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -7055,11 +7130,20 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    /** @description Of a complete answer */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Listed_SeriesForm"];
                 };
+            };
+            /** @description It is known */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: {
                 headers: {
@@ -8485,6 +8569,11 @@ export interface operations {
                 kind?: string;
                 /** @description Only events of this iteration: the one of the state right after an event. Default: all. */
                 iteration?: components["schemas"]["Big"];
+                /**
+                 * @description Cuts texts of the bodies that are longer than this many bytes, as `event?cut=` does. At
+                 *     least 256. Not for streams.
+                 */
+                cut?: number;
                 /** @description For streams: `false` ends the stream at the head. */
                 follow?: boolean;
             };
@@ -8736,6 +8825,79 @@ export interface operations {
             };
         };
     };
+    folders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The task's id */
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FoldersForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Folders of the service's machine are for admins */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     guide: {
         parameters: {
             query?: never;
@@ -8941,7 +9103,10 @@ export interface operations {
                 /** @description The lineage. Default: the active one. */
                 lineage?: number;
             };
-            header?: never;
+            header?: {
+                /** @description ETags of what is known */
+                "If-None-Match"?: string | null;
+            };
             path: {
                 /** @description The task's id */
                 task: string;
@@ -8952,11 +9117,20 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    /** @description Of a complete answer */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["MetricsForm"];
                 };
+            };
+            /** @description It is known */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: {
                 headers: {
@@ -9019,7 +9193,10 @@ export interface operations {
                 /** @description The maximum number of buckets: 1 to 2,000, default 200. */
                 buckets?: number;
             };
-            header?: never;
+            header?: {
+                /** @description ETags of what is known */
+                "If-None-Match"?: string | null;
+            };
             path: {
                 /** @description The task's id */
                 task: string;
@@ -9030,11 +9207,20 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    /** @description Of a complete answer */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["OverviewForm"];
                 };
+            };
+            /** @description It is known */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: {
                 headers: {
@@ -9277,7 +9463,10 @@ export interface operations {
                 /** @description Only calls and steps that failed. */
                 failed?: boolean;
             };
-            header?: never;
+            header?: {
+                /** @description ETags of what is known */
+                "If-None-Match"?: string | null;
+            };
             path: {
                 /** @description The task's id */
                 task: string;
@@ -9288,11 +9477,20 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    /** @description Of a complete answer */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["RowsForm"];
                 };
+            };
+            /** @description It is known */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: {
                 headers: {
@@ -9701,7 +9899,10 @@ export interface operations {
                 /** @description Only turns that failed. */
                 failed?: boolean;
             };
-            header?: never;
+            header?: {
+                /** @description ETags of what is known */
+                "If-None-Match"?: string | null;
+            };
             path: {
                 /** @description The task's id */
                 task: string;
@@ -9712,11 +9913,20 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    /** @description Of a complete answer */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["TurnsForm"];
                 };
+            };
+            /** @description It is known */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: {
                 headers: {
@@ -9786,7 +9996,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": null | components["schemas"]["UndoFolderAsked"];
+            };
+        };
         responses: {
             200: {
                 headers: {
@@ -9848,6 +10062,22 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
             429: {
                 headers: {
@@ -9858,6 +10088,107 @@ export interface operations {
                 };
             };
             /** @description The store cannot answer, or a restore of the task has not ended */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_undo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The task's id */
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": null | components["schemas"]["UndoFolderAsked"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RestorePlanForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The last restore took files back, which are for admins */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description What is before the point is damaged */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             503: {
                 headers: {
                     [name: string]: unknown;

@@ -387,6 +387,15 @@ impl Lineage {
         Ok(found.map(|(_, offset, entry)| (offset, entry.time_us)))
     }
 
+    /// Returns the id of the checkpoint that the event at an offset marks, unless it was removed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Lineage::newest_mark`].
+    pub fn marked_at(&self, mark: Offset) -> Result<Option<CheckpointId>> {
+        self.engine.inner.catalog.marked_at(self.task, self.id, mark)
+    }
+
     /// Returns the first offset after the events that opened the lineage.
     ///
     /// # Errors

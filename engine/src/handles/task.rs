@@ -2,7 +2,7 @@
 
 use std::ops::RangeBounds;
 
-use milepost_codec::{Epoch, Error, Head, LineageId, Offset, Result, TaskNo};
+use milepost_codec::{Epoch, Error, Head, LineageId, LogId, Offset, Result, TaskNo};
 use milepost_replay::RunState;
 use milepost_store::clock::Clock;
 use milepost_store::index::TaskEntry;
@@ -188,6 +188,16 @@ impl Task {
     /// read events or states is stale if it has changed.
     pub fn erased(&self) -> u64 {
         self.engine.inner.catalog.erased_of(self.no).count()
+    }
+
+    /// Returns the number of events in the control log, which has what changes the task without an
+    /// event on a lineage, such as a removal of checkpoints. The number only grows.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable`: the store is closed.
+    pub fn controls(&self) -> Result<u64> {
+        Ok(self.engine.inner.catalog.head(LogId::control(self.no))?.next)
     }
 
     /// Appends events, as [`Lineage::append`], and calls the engine's hooks before and after a

@@ -237,6 +237,16 @@ impl View {
         self.engine.branch(point, description)
     }
 
+    /// Opens a lineage at a point and activates it: see [`Engine::branch_and_switch`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::branch_and_switch`].
+    pub fn branch_and_switch(&self, point: &Point, description: Option<&str>) -> Result<Task> {
+        self.shown(point)?;
+        self.engine.branch_and_switch(point, description)
+    }
+
     /// Opens a lineage at a point together with its first events: see [`Engine::branch_with`].
     ///
     /// # Errors

@@ -9,6 +9,7 @@ use milepost_store::index::{MarkEntry, MarkPlace, TaskEntry};
 
 use crate::context::Context;
 use crate::history::address::{ID_PREFIX_MIN, is_hex};
+use crate::history::ancestry::Ancestry;
 use crate::history::catalog::{Catalog, Viewer};
 
 /// A mark before its commit, which sets the parent unless one is given.
@@ -365,6 +366,21 @@ impl Catalog {
             }
         }
         Ok(found.map(|(place, _)| place))
+    }
+
+    /// Returns the id of the checkpoint whose mark's event is at an offset, on a lineage or its
+    /// ancestors. Reads no event.
+    pub(crate) fn marked_at(
+        &self,
+        task: TaskNo,
+        lineage: LineageId,
+        mark: Offset,
+    ) -> Result<Option<CheckpointId>> {
+        let Some(owner) = Ancestry::of(self, task, lineage)?.owner(mark) else {
+            return Ok(None);
+        };
+        let entry = self.log().get(&keys::mark(task, owner, mark))?;
+        entry.map(|entry| Ok(MarkEntry::decode(&entry)?.id)).transpose()
     }
 
     /// Returns the newest mark of a success, on a lineage or its ancestors.

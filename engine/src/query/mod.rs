@@ -2,10 +2,12 @@
 
 pub(crate) mod bisect;
 pub(crate) mod blame;
+mod captures;
 mod versions;
 
 pub use self::bisect::{Bisect, Verdict};
 pub use self::blame::{Blame, Blamed};
+pub use self::captures::CaptureAt;
 pub use self::versions::TaskVersion;
 pub use crate::handles::lineage::LineageInfo;
 pub use crate::history::address::AddressTarget;

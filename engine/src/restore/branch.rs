@@ -1,6 +1,8 @@
 //! Branches: new lineages that leave the active one as it is.
 
-use milepost_codec::{Error, ErrorKind, LineageId, LineageType, Parent, Result, TaskNo};
+use milepost_codec::{
+    Activated, ActivationCause, Error, ErrorKind, LineageId, LineageType, Parent, Result, TaskNo,
+};
 use milepost_store::index::keys;
 
 use crate::commit::append::{Append, Appended};
@@ -8,6 +10,7 @@ use crate::commit::committer::Request;
 use crate::handles::audit::AuditEvent;
 use crate::handles::engine::Engine;
 use crate::handles::lineage::Lineage;
+use crate::handles::task::Task;
 use crate::history::point::Point;
 
 impl Engine {
@@ -29,6 +32,37 @@ impl Engine {
         drop(structure);
         AuditEvent::of("branched", point.no, lineage).tell(inner);
         Ok(Lineage::made(self, (point.no, &entry), lineage, None))
+    }
+
+    /// Opens a new lineage at a point, as [`Engine::branch`], and makes it the active one, all in
+    /// one commit. Files stay as they are. An [undo](Engine::undo) returns to the lineage before.
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::branch`]. `Invalid`: a hook refuses.
+    pub fn branch_and_switch(&self, point: &Point, description: Option<&str>) -> Result<Task> {
+        self.check_writable()?;
+        let inner = &self.inner;
+        let hooks = &inner.options.hooks;
+        hooks.ask("a restore", |hook| hook.before_restore(point))?;
+        let (task, left) = self.with_folder_state(point, |folder| {
+            // Read before the lock, like all that is not small.
+            let carried = self.carried(folder)?;
+            let _structure = inner.structure()?;
+            inner.catalog.goes_on(point.no)?;
+            let entry = inner.catalog.task(point.no)?;
+            let (back, active) = inner.catalog.active(point.no)?;
+            let (lineage, appends) =
+                self.fork(point, LineageType::Branch, description, &carried)?;
+            let (epoch, cause) = (back + 1, ActivationCause::Chosen);
+            let activated = Activated { lineage, epoch, cause, back: Some(back) };
+            self.commit_activation(point.no, activated, appends, (&[], Some(folder.seen)))?;
+            Ok((Task::made(self, (point.no, &entry), lineage, epoch), active.lineage))
+        })?;
+        AuditEvent::of("branched", point.no, task.lineage().id()).tell(inner);
+        self.tell_gone("switched", &task, left);
+        hooks.tell("a restore", |hook| hook.after_restore(&task));
+        Ok(task)
     }
 
     /// Opens a new lineage at a point, as [`Engine::branch`], and appends events to it, with the

@@ -405,3 +405,33 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_branch_that_is_activated_is_there_and_active_by_one_commit_and_an_undo_returns() {
+    let engine = engine();
+    let task = engine.start_task("essay", "ana").unwrap();
+    task.append(said("one")).unwrap();
+    let commits = engine.store().metrics().commits;
+    let now = engine.branch_and_switch(&engine.point("essay@1").unwrap(), Some("two")).unwrap();
+    assert_eq!(engine.store().metrics().commits, commits + 1);
+    assert_eq!((now.lineage().id().0, active(&engine)), (1, 1));
+    let info = now.lineage().info().unwrap();
+    assert_eq!((info.description.as_deref(), info.active), (Some("two"), true));
+    assert_eq!(info.lineage_type, crate::events::LineageType::Branch);
+    assert!(engine.integrity().verify(None, &mut |_, _| {}).unwrap().faults.is_empty());
+    engine.undo("essay").run().unwrap();
+    assert_eq!(active(&engine), 0);
+    engine.redo("essay").unwrap();
+    assert_eq!(active(&engine), 1);
+}
+
+#[test]
+fn a_hook_that_refuses_leaves_no_branch() {
+    let hook = Arc::new(Restores(Mutex::new((Vec::new(), true))));
+    let engine = Engine::in_memory(Options::default().hook(hook.clone())).unwrap();
+    let task = engine.start_task("essay", "ana").unwrap();
+    let error = engine.branch_and_switch(&engine.point("essay@1").unwrap(), None).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert_eq!((task.lineages().unwrap().len(), active(&engine)), (1, 0));
+    assert_eq!(hook.0.lock().unwrap().0, ["before 0@1"]);
+}

@@ -17,7 +17,7 @@ pub(crate) use milepost_api::{
     MetricsForm, MovedForm, OverviewForm, PinAsked, PinForm, PointForm, Problem, RangeForm,
     RestoreAsked, RestorePlanForm, RestoredForm, RetentionAsked, RetentionForm, RowsForm,
     SeriesForm, StateOrPart, StatsForm, SummariesForm, SummaryForm, SwitchAsked, TaskForm,
-    TaskGiven, TurnsForm, UnmarkedForm, VerifyAsked, VerifyForm,
+    TaskGiven, TurnsForm, UndoFolderAsked, UnmarkedForm, VerifyAsked, VerifyForm,
 };
 
 /// Returns the `Location` of a name below a path. The name is one segment (RFC 3986).

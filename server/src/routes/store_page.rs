@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::{HeaderName, HeaderValue, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use flate2::read::GzDecoder;
@@ -89,7 +89,10 @@ fn hashed(name: &str, bytes: &[u8]) -> String {
 }
 
 pub(super) fn routes() -> Router<App> {
-    Router::new().route("/", get(document)).route("/page/{file}", get(file))
+    Router::new()
+        .route("/", get(document))
+        .route("/page/{file}", get(file))
+        .route("/favicon.ico", get(icon))
 }
 
 async fn document(State(app): State<App>, known: Known) -> Result<Response, ApiError> {
@@ -108,6 +111,12 @@ async fn file(State(app): State<App>, PathName(asked): PathName) -> Result<Respo
     let kind = HeaderValue::from_static(file.kind);
     let response = ([(header::CONTENT_TYPE, kind)], file.bytes.as_slice()).into_response();
     Ok(with_headers(response, "public, max-age=31536000, immutable"))
+}
+
+/// Answers that there is no icon: browsers ask for one, whatever the document names.
+async fn icon(State(app): State<App>) -> Result<Response, ApiError> {
+    is_on(&app)?;
+    Ok(with_headers(StatusCode::NO_CONTENT.into_response(), "public, max-age=86400"))
 }
 
 /// Checks that the service has a page.

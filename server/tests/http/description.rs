@@ -4,7 +4,7 @@ use serde_json::Value;
 use crate::served::Served;
 
 /// What is read, by path.
-const READ: [&str; 26] = [
+const READ: [&str; 27] = [
     "/v1/tasks",
     "/v1/tasks/{task}",
     "/v1/tasks/{task}/lineages",
@@ -19,6 +19,7 @@ const READ: [&str; 26] = [
     "/v1/points/{address}/files/{path}",
     "/v1/stats",
     "/v1/me",
+    "/v1/tasks/{task}/folders",
     "/v1/tasks/{task}/rows",
     "/v1/tasks/{task}/turns",
     "/v1/tasks/{task}/overview",

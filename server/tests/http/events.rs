@@ -287,3 +287,24 @@ async fn a_filter_that_cannot_be_met_is_refused_and_has_a_tag_of_its_own() {
     tags.dedup();
     assert_eq!(tags.len(), 4, "{tags:?}");
 }
+
+#[tokio::test]
+async fn long_texts_of_events_are_cut_where_that_is_asked_for() {
+    let served = Served::new();
+    talk(&served, 1, 1000);
+    let path = "/v1/tasks/t/events?cut=256";
+    let came = served.get(path).await;
+    let content = &came.json()["items"][1]["body"]["content"];
+    assert_eq!(content["cut"], format!("0 {}", "x".repeat(254)));
+    assert_eq!((&content["bytes"], &content["pointer"]), (&json!("1002"), &json!("/content")));
+    let whole = served.get("/v1/tasks/t/events").await;
+    assert_eq!(whole.json()["items"][1]["hash"], came.json()["items"][1]["hash"]);
+    assert_ne!(whole.header("etag"), came.header("etag"));
+    assert_eq!(whole.json()["items"][1]["body"]["content"].as_str().map(str::len), Some(1002));
+    let lines = lines(&accept(&served, path, LINES).await);
+    assert_eq!(&lines[1]["body"]["content"], content);
+    for (path, kind) in [("/v1/tasks/t/events?cut=255", LINES), (path, "text/event-stream")] {
+        let refused = accept(&served, path, kind).await;
+        assert_eq!(problem(&refused), (400, "invalid".into()), "{path}");
+    }
+}

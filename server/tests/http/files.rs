@@ -155,3 +155,35 @@ async fn no_path_leads_out_of_the_capture() {
     let came = served.get("/v1/points/essay@1/files/draft.md").await;
     assert_eq!(problem(&came), (404, "not_found".into()));
 }
+
+#[tokio::test]
+async fn the_folders_of_a_task_are_listed_with_their_last_captures_for_admins() {
+    let (served, outer) = captured();
+    let path = "/v1/tasks/essay/folders";
+    let other = tempfile::tempdir().unwrap();
+    let task = served.engine.task("essay").unwrap();
+    let workspace = Workspace::open(other.path(), WorkspaceOptions::default()).unwrap();
+    workspace.capture(&served.engine, &task, None).unwrap();
+    let last = task.head().unwrap().next;
+    other.close().unwrap();
+    served.task("none", "ana", 0);
+    let form = served.get(path).await.json();
+    let [other, work] = &form["items"].as_array().unwrap()[..] else { panic!("{form}") };
+    assert_eq!(
+        (&other["exists"], &other["at"]),
+        (&json!(false), &json!(format!("essay/0@{last}")))
+    );
+    let folder = outer.path().join("work").to_string_lossy().into_owned();
+    assert_eq!((&work["folder"], &work["exists"]), (&json!(folder), &json!(true)));
+    // The point has the capture.
+    let files =
+        format!("/v1/points/{}/files/draft.md", work["at"].as_str().unwrap().replace('/', "%2F"));
+    assert_eq!(served.get(&files).await.bytes, b"# Two\n");
+    assert_eq!(form["more"], false);
+    let none = served.get("/v1/tasks/none/folders").await.json();
+    assert_eq!(none, json!({"items": [], "more": false}));
+    assert_eq!(problem(&served.get("/v1/tasks/nothing/folders").await), (404, "not_found".into()));
+    let ana = served.token("ana", false);
+    let came = served.ask(request("GET", path, Some(&ana), "")).await;
+    assert_eq!(problem(&came), (403, "forbidden".into()));
+}

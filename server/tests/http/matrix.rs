@@ -59,6 +59,7 @@ const ROWS: &[Row] = &[
     get("/docs/", OPEN),
     get("/", OPEN),
     get("/page/nothing", [404, 404, 404]),
+    get("/favicon.ico", [204, 204, 204]),
     get("/metrics", ADMIN),
     get("/v1/nothing", [404, 404, 404]),
     // Tasks
@@ -105,10 +106,12 @@ const ROWS: &[Row] = &[
     get("/v1/tasks/TASK/share/plan?redact=false", OWN),
     get("/v1/series?at=TASK&metric=loss", OWN),
     row("POST", "/v1/points/TASK@1/branch", "", [201, 404, 201]),
+    row("POST", "/v1/points/TASK@1/branch", r#"{"activate": true}"#, [201, 404, 201]),
     row("POST", "/v1/points/TASK@1/events", HELLO, [201, 404, 201]),
     row("POST", "/v1/points/TASK@1/erase", "", OWN),
     get("/v1/points/TASK/files", OWN),
     get("/v1/points/TASK/file-changes/TASK", OWN),
+    get("/v1/tasks/TASK/folders", ADMIN),
     get("/v1/points/TASK/files/draft.md", OWN),
     // Checkpoints
     get("/v1/checkpoints", OPEN),
@@ -142,7 +145,10 @@ const ROWS: &[Row] = &[
         r#"{"to": "TASK@first", "scope": "all", "folder": "relative"}"#,
         [403, 403, 400],
     ),
+    row("POST", "/v1/tasks/TASK/undo/plan", "", OWN),
+    row("POST", "/v1/tasks/TASK/undo/plan", r#"{"folder": "relative"}"#, [403, 404, 400]),
     row("POST", "/v1/tasks/TASK/undo", "", OWN),
+    row("POST", "/v1/tasks/TASK/undo", r#"{"folder": "relative"}"#, [403, 404, 400]),
     row("POST", "/v1/tasks/TASK/redo", "", OWN),
     row("PUT", "/v1/tasks/TASK/active", r#"{"lineage": 2}"#, OWN),
     // The store
@@ -181,7 +187,7 @@ impl Row {
         let path = self.path;
         let begins = |begin| path.starts_with(begin);
         path.ends_with('z')
-            || ["/", "/openapi.json"].contains(&path)
+            || ["/", "/openapi.json", "/favicon.ico"].contains(&path)
             || begins("/docs")
             || begins("/page/")
     }

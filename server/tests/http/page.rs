@@ -45,6 +45,9 @@ async fn the_page_is_there_without_a_token_and_has_nothing_of_the_store() {
         assert_eq!(served.get(path).await.status, 404, "{path}");
     }
     assert_eq!(served.get("/v1/me").await.status, 401);
+    let icon = served.get("/favicon.ico").await;
+    assert_eq!((icon.status.as_u16(), icon.bytes.len()), (204, 0));
+    assert_eq!(icon.header("cache-control"), "public, max-age=86400");
 }
 
 #[tokio::test]
@@ -104,7 +107,7 @@ async fn a_link_elsewhere_leads_to_the_page_and_to_nothing_else() {
     assert_eq!(ask("/v1/tasks", &LINK).await.status, 403);
     // What is no navigation loads a part into the page of another origin.
     for mode in ["no-cors", "cors", "same-origin"] {
-        for path in ["/", &file] {
+        for path in ["/", "/favicon.ico", &file] {
             let headers = [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", mode)];
             assert_eq!(ask(path, &headers).await.status, 403, "{path} {mode}");
         }
@@ -137,7 +140,7 @@ async fn a_browser_that_tells_its_origin_only_is_one_of_the_page_if_the_host_is_
 async fn a_service_without_a_page_has_none() {
     let served = Served::with(ServerOptions::default().page(false));
     let file = files(&Served::new().get("/").await).remove(0);
-    for path in ["/", &file] {
+    for path in ["/", "/favicon.ico", &file] {
         assert_eq!(served.get(path).await.status, 404, "{path}");
     }
     assert_eq!(served.get("/v1/me").await.status, 200);

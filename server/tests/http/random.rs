@@ -35,7 +35,9 @@ const PATHS: &[&str] = &[
     "/v1/tasks/NAME/control",
     "/v1/tasks/NAME/guidance",
     "/v1/tasks/NAME/artifacts",
+    "/v1/tasks/NAME/folders",
     "/v1/tasks/NAME/undo",
+    "/v1/tasks/NAME/undo/plan",
     "/v1/tasks/NAME/redo",
     "/v1/tasks/NAME/active",
     "/v1/points/NAME",
@@ -66,6 +68,7 @@ const PATHS: &[&str] = &[
     "/openapi.json",
     "/docs/NAME",
     "/page/NAME",
+    "/favicon.ico",
     "/",
 ];
 

@@ -5,8 +5,9 @@ use milepost_server::ServerOptions;
 use crate::served::{Served, request};
 
 /// Routes whose method is that of a change, and that read.
-const READS: [&str; 5] = [
+const READS: [&str; 6] = [
     "/v1/restores/plan",
+    "/v1/tasks/{task}/undo/plan",
     "/v1/retention/plan",
     "/v1/verify",
     "/v1/sessions",

@@ -10,6 +10,7 @@ use crate::changing::{Three, problem};
 const RESTORES: &str = "/v1/restores";
 const PLAN: &str = "/v1/restores/plan";
 const UNDO: &str = "/v1/tasks/hers/undo";
+const PLAN_UNDO: &str = "/v1/tasks/hers/undo/plan";
 const REDO: &str = "/v1/tasks/hers/redo";
 const ACTIVE: &str = "/v1/tasks/hers/active";
 const ROOT: &str = r#"{"lineage": 0}"#;
@@ -124,6 +125,7 @@ async fn somebody_elses_task_goes_nowhere() {
     let [hers, nobodys] = [id.unwrap().unwrap().id.to_string(), "0".repeat(64)]
         .map(|id| format!("{{\"to\": \"@{id}\"}}"));
     three.hides_in("POST", (PLAN, &hers), (PLAN, &nobodys)).await;
+    three.hides("POST", PLAN_UNDO, "/v1/tasks/none/undo/plan", "").await;
     three.hides("POST", UNDO, "/v1/tasks/none/undo", "").await;
     three.hides("POST", REDO, "/v1/tasks/none/redo", "").await;
     three.hides_in("PUT", (ACTIVE, ROOT), ("/v1/tasks/none/active", ROOT)).await;
@@ -299,4 +301,77 @@ async fn files_are_refused_to_users_and_without_an_absolute_folder() {
         }
     }
     assert_eq!(captured.text(), "second, and longer");
+}
+
+#[tokio::test]
+async fn a_plan_of_an_undo_says_what_would_change_and_changes_nothing() {
+    let three = drafted();
+    let nothing = three.post(PLAN_UNDO, "").await;
+    assert_eq!(problem(&nothing), (400, "invalid".into()));
+    assert_eq!(three.post(RESTORES, DRAFT).await.status, 201);
+    let came = three.post(PLAN_UNDO, "").await;
+    assert_eq!(came.status, 200, "{came:?}");
+    let plan = came.json();
+    assert_eq!((&plan["scope"], &plan["files"]), (&json!("state"), &Value::Null));
+    assert_eq!((&plan["from"]["lineage"], &plan["to"]["lineage"]), (&json!(1), &json!(0)));
+    let phase =
+        json!({"path": "/phase", "kind": "replace", "before": "drafting", "after": "printing"});
+    assert!(plan["changes"].as_array().unwrap().contains(&phase), "{plan}");
+    assert_eq!(three.served.engine.task("hers").unwrap().epoch(), 2);
+    // Of a restore of the state there is no folder.
+    let folder = r#"{"folder": "/tmp"}"#;
+    assert_eq!(problem(&three.post(PLAN_UNDO, folder).await), (403, "forbidden".into()));
+    for path in [PLAN_UNDO, UNDO] {
+        for body in [folder, r#"{"choices": {"moved": true}}"#, r#"{"scope": "all"}"#] {
+            let came = three.ask("POST", path, &three.root, body).await;
+            assert_eq!(problem(&came), (400, "invalid".into()), "{path} {body}");
+        }
+    }
+    assert_eq!(three.served.engine.task("hers").unwrap().epoch(), 2);
+}
+
+#[tokio::test]
+async fn an_undo_takes_the_files_of_a_folder_that_is_named_back_as_its_plan_says() {
+    let captured = Captured::new();
+    let three = &captured.three;
+    let body = captured.body("all", json!({}));
+    assert_eq!(three.ask("POST", RESTORES, &three.root, &body).await.status, 201);
+    assert_eq!(problem(&three.post(PLAN_UNDO, "").await), (403, "forbidden".into()));
+    // Without the folder its files are not planned.
+    let plan = three.ask("POST", PLAN_UNDO, &three.root, "").await.json();
+    assert_eq!((&plan["scope"], plan.get("files")), (&json!("all"), None));
+    let folder = captured.folder.path();
+    let with = |choices: Value| json!({"folder": folder, "choices": choices}).to_string();
+    captured.write("mine");
+    let plan = three.ask("POST", PLAN_UNDO, &three.root, &with(json!({}))).await;
+    assert_eq!(plan.status, 200, "{plan:?}");
+    assert_eq!(plan.json()["files"]["conflicts"][0]["path"], "essay.md");
+    for path in [PLAN_UNDO, UNDO] {
+        let refused = three.post(path, &with(json!({}))).await;
+        assert_eq!(problem(&refused), (403, "forbidden".into()), "{path}");
+    }
+    let refused = three.ask("POST", UNDO, &three.root, &with(json!({}))).await;
+    assert_eq!(problem(&refused), (409, "conflict".into()));
+    assert_eq!(captured.text(), "mine");
+    let theirs = with(json!({"theirs": ["essay.md"]}));
+    let plan = three.ask("POST", PLAN_UNDO, &three.root, &theirs).await.json();
+    assert_eq!(plan["files"]["changes"][0]["path"], "essay.md", "{plan}");
+    let undone = three.ask("POST", UNDO, &three.root, &theirs).await;
+    assert_eq!(undone.status, 200, "{undone:?}");
+    let form = undone.json();
+    assert_eq!((&form["lineage"]["id"], &form["kept"]), (&json!(0), &json!([])));
+    assert_eq!(form["files"]["changes"][0]["path"], "essay.md");
+    assert_eq!(captured.text(), "second, and longer");
+}
+
+#[tokio::test]
+async fn a_branch_is_activated_where_that_is_asked_for() {
+    let three = drafted();
+    let path = "/v1/points/hers@draft/branch";
+    let came = three.post(path, r#"{"description": "another", "activate": true}"#).await;
+    assert_eq!(came.status, 201, "{came:?}");
+    assert_eq!((&came.json()["id"], &came.json()["active"]), (&json!(1), &json!(true)));
+    assert_eq!(phase(&three), "drafting");
+    assert_eq!(three.post(path, "").await.json()["active"], false);
+    assert_eq!(three.post(UNDO, "").await.json()["lineage"]["id"], 0);
 }

@@ -52,6 +52,13 @@ async fn who_has_an_answer_already_is_told_so() {
         "/v1/points/essay@1/diff/essay",
         "/v1/points/essay/files",
         "/v1/points/essay/files/draft.md",
+        "/v1/points/essay@1/align/essay",
+        "/v1/tasks/essay/rows",
+        "/v1/tasks/essay/rows?limit=1",
+        "/v1/tasks/essay/turns",
+        "/v1/tasks/essay/overview",
+        "/v1/tasks/essay/metrics",
+        "/v1/series?at=essay&metric=loss",
         &format!("/v1/checkpoints/{id}"),
     ] {
         let tag = tag(&served, path).await;
@@ -99,7 +106,16 @@ async fn each_form_of_an_answer_has_its_own_tag() {
 #[tokio::test]
 async fn what_changes_an_answer_changes_its_tag() {
     let (served, task, _folder) = essay();
-    let paths = ["/v1/tasks/essay/events", "/v1/points/essay", "/v1/points/essay/state"];
+    let paths = [
+        "/v1/tasks/essay/events",
+        "/v1/points/essay",
+        "/v1/points/essay/state",
+        "/v1/tasks/essay/rows",
+        "/v1/tasks/essay/turns",
+        "/v1/tasks/essay/overview",
+        "/v1/tasks/essay/metrics",
+        "/v1/series?at=essay&metric=loss",
+    ];
     for path in paths {
         let before = tag(&served, path).await;
         task.append(Message::text("user", "more")).unwrap();
@@ -166,4 +182,23 @@ async fn a_head_is_what_stands_above_the_answer() {
         }
     }
     assert_eq!(with(&served, "HEAD", "/v1/tasks/none", &[]).await.status, 404);
+}
+
+#[tokio::test]
+async fn a_checkpoint_that_is_removed_changes_the_tags_of_answers_with_its_id() {
+    let (served, task, _folder) = essay();
+    let id = task.last_successful().unwrap().unwrap().id;
+    let rows = "/v1/tasks/essay/rows?kind=checkpoint_marked";
+    let paths = [rows, "/v1/tasks/essay/turns", "/v1/points/essay@1/align/essay"];
+    let mut before = Vec::new();
+    for path in paths {
+        before.push(tag(&served, path).await);
+    }
+    let mark = async || served.get(rows).await.json()["items"][0]["mark"].clone();
+    assert_eq!(mark().await["id"], id.to_string());
+    served.engine.retention().unmark(&[id]).unwrap();
+    assert_eq!((mark().await.get("id"), &mark().await["label"]), (None, &"first".into()));
+    for (path, before) in paths.iter().zip(before) {
+        assert_eq!(known(&served, path, &before).await.status, StatusCode::OK, "{path}");
+    }
 }

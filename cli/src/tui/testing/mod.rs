@@ -117,6 +117,7 @@ pub fn turn(number: u64, first: u64) -> TurnForm {
         at: Big(first + 1),
     };
     let mark = (number % 7 == 6).then(|| ReadMarkForm {
+        id: None,
         label: Some(format!("good-{number}")),
         status: MarkStatus::Success,
         at: Big(first + 2),

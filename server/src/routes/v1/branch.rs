@@ -20,7 +20,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(branch)).routes(routes!(append_branch))
 }
 
-/// Opens a new lineage at a point. The active lineage stays the same.
+/// Opens a new lineage at a point. With `activate` it becomes the active one, in the same commit.
 #[utoipa::path(
     post,
     path = "/v1/points/{address}/branch",
@@ -45,7 +45,7 @@ async fn branch(
     let caller = context.unconditional()?.caller;
     app.view(&caller, move |view| {
         let point = view.point(&address)?;
-        let opened = service::branch(view, &point, asked.description.as_deref())?;
+        let opened = service::branch(view, &point, &asked)?;
         Ok((StatusCode::CREATED, Json(opened)))
     })
     .await

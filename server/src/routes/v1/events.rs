@@ -11,6 +11,7 @@ use utoipa_axum::routes;
 
 use super::event_filter::EventFilter;
 use super::limit;
+use super::points::{check_cut, cut_event};
 use super::stream::{Begin, stream};
 use crate::app::App;
 use crate::auth::Caller;
@@ -52,6 +53,10 @@ struct RangeQuery {
     kind: Option<String>,
     /// Only events of this iteration: the one of the state right after an event. Default: all.
     iteration: Option<Big>,
+    /// Cuts texts of the bodies that are longer than this many bytes, as `event?cut=` does. At
+    /// least 256. Not for streams.
+    #[param(minimum = 256)]
+    cut: Option<usize>,
     /// For streams: `false` ends the stream at the head.
     follow: Option<bool>,
 }
@@ -59,7 +64,7 @@ struct RangeQuery {
 impl RangeQuery {
     /// Checks that the parameters fit the form: a stream follows the task and takes no range.
     fn check(&self, form: &'static str) -> Result<(), ApiError> {
-        let filters = self.kind.is_some() || self.iteration.is_some();
+        let filters = self.kind.is_some() || self.iteration.is_some() || self.cut.is_some();
         let ranges = self.to.is_some() || self.limit.is_some() || self.lineage.is_some();
         let wrong = match form {
             EVENT_STREAM if ranges || filters => {
@@ -120,6 +125,7 @@ async fn range(
 ) -> Result<Response, ApiError> {
     let form = choose(&headers, &[JSON, JSON_LINES, EVENT_STREAM])?;
     query.check(form)?;
+    check_cut(query.cut)?;
     let mut response = match form {
         EVENT_STREAM => {
             let begin = Begin {
@@ -182,8 +188,8 @@ async fn lines(
         Tagged::New(tag, range) => {
             let filter = begun(app, &caller, filter, &range).await?;
             let now = Place { next: range.from, left: most, filter };
-            let before = now.clone();
-            Tagged::New(tag, Lines { lineage: range.lineage, to: range.to, now, before })
+            let (lineage, cut, before) = (range.lineage, range.cut, now.clone());
+            Tagged::New(tag, Lines { lineage, to: range.to, cut, now, before })
         }
     };
     stream_body::tagged(app, &caller, id, JSON_LINES, lines).await
@@ -223,6 +229,7 @@ struct Range {
     from: u64,
     to: u64,
     head: u64,
+    cut: Option<usize>,
     tag: Tag,
 }
 
@@ -250,8 +257,12 @@ impl Range {
             true => tag,
             false => tag.and(filter.tag()),
         };
+        let tag = match query.cut {
+            Some(most) => tag.and(format_args!("c{most}")),
+            None => tag,
+        };
         let to = to.unwrap_or(head.next).min(head.next);
-        Ok(Self { lineage, from, to, head: head.next, tag })
+        Ok(Self { lineage, from, to, head: head.next, cut: query.cut, tag })
     }
 }
 
@@ -310,7 +321,7 @@ impl Page {
             if now.events > 0 {
                 buffer.push(b',');
             }
-            item(event, buffer)?;
+            item(event, self.range.cut, buffer)?;
             let bytes = now.bytes.saturating_add(buffer.len() - from);
             if now.events > 0 && bytes > PAGE_MAX {
                 buffer.truncate(from);
@@ -372,6 +383,7 @@ impl Source for Page {
 struct Lines {
     lineage: Lineage,
     to: u64,
+    cut: Option<usize>,
     /// The current position, and the start of the last buffer.
     now: Place,
     before: Place,
@@ -404,7 +416,7 @@ impl Source for Lines {
             let event = event?;
             now.next = event.offset.saturating_add(1);
             if now.filter.takes(&event) {
-                line(event, &mut buffer)?;
+                line(event, self.cut, &mut buffer)?;
                 now.left -= 1;
             }
             if buffer.len() >= BUFFER || now.left == 0 || now.next >= end {
@@ -419,15 +431,20 @@ impl Source for Lines {
     }
 }
 
-/// Appends an event as an item of a list.
-fn item(event: Event, out: &mut Vec<u8>) -> Result<(), ApiError> {
-    serde_json::to_writer(Buffer::new(out), &EventForm::from(event)).map_err(|_| ApiError::Bug)
+/// Appends an event as an item of a list, with long texts cut.
+fn item(event: Event, cut: Option<usize>, out: &mut Vec<u8>) -> Result<(), ApiError> {
+    let (form, out) = (EventForm::from(event), Buffer::new(out));
+    let written = match cut {
+        Some(most) => cut_event(&form, most).and_then(|form| serde_json::to_writer(out, &form)),
+        None => serde_json::to_writer(out, &form),
+    };
+    written.map_err(|_| ApiError::Bug)
 }
 
 /// Appends an event as a line.
-fn line(event: Event, out: &mut Vec<u8>) -> Result<(), ApiError> {
+fn line(event: Event, cut: Option<usize>, out: &mut Vec<u8>) -> Result<(), ApiError> {
     let from = out.len();
-    item(event, out)?;
+    item(event, cut, out)?;
     out.get_mut(from..).map(one_line);
     out.push(b'\n');
     Ok(())

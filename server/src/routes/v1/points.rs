@@ -6,7 +6,8 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use milepost::{Hash, Point};
 use milepost_api::cut_texts;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -124,9 +125,7 @@ async fn event(
     PathName(address): PathName,
     Query(query): Query<EventQuery>,
 ) -> Result<Response, ApiError> {
-    if let Some(cut) = query.cut.filter(|cut| *cut < CUT_MIN) {
-        return Err(ApiError::Invalid(format!("cut is {CUT_MIN} or more, not {cut}")));
-    }
+    check_cut(query.cut)?;
     // A long event takes several times its length while it is read.
     app.long_view(&caller, move |view| {
         let point = view.point(&address)?;
@@ -141,7 +140,7 @@ async fn event(
         Tagged::unless(&known, tag, || {
             let event = EventAt::of(point, event, hash);
             let text = match query.cut {
-                Some(most) => cut_event(&event, most),
+                Some(most) => cut_event(&event, most).and_then(|event| serde_json::to_vec(&event)),
                 None => serde_json::to_vec(&event),
             };
             Ok(([(header::CONTENT_TYPE, JSON)], text.map_err(|_| ApiError::Bug)?))
@@ -151,11 +150,19 @@ async fn event(
     .map(IntoResponse::into_response)
 }
 
-/// Returns an event as JSON, with long texts of its body cut.
-fn cut_event(event: &EventAt, most: usize) -> serde_json::Result<Vec<u8>> {
+/// Checks the number of bytes to which texts are cut.
+pub(super) fn check_cut(cut: Option<usize>) -> Result<(), ApiError> {
+    match cut.filter(|cut| *cut < CUT_MIN) {
+        Some(cut) => Err(ApiError::Invalid(format!("cut is {CUT_MIN} or more, not {cut}"))),
+        None => Ok(()),
+    }
+}
+
+/// Returns the form of an event as JSON, with long texts of its body cut.
+pub(super) fn cut_event(event: &impl Serialize, most: usize) -> serde_json::Result<Value> {
     let mut event = serde_json::to_value(event)?;
     if let Some(body) = event.get_mut("body") {
         cut_texts(body, most);
     }
-    serde_json::to_vec(&event)
+    Ok(event)
 }

@@ -1,10 +1,11 @@
 //! A lineage as a person reads it: rows, turns, an overview, metrics.
 
 use axum::Json;
-use axum::extract::State;
-use milepost::LineageId;
+use axum::extract::{RawQuery, State};
+use axum::response::{IntoResponse as _, Response};
+use milepost::{LineageId, Task};
 use milepost_api::reader::{EventSearch, RowsAsked, SeriesAxis, TurnPlace, TurnsAsked};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -14,6 +15,7 @@ use super::limit;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::{ApiError, ReadProblems};
+use crate::etag::{Known, Tag, Tagged};
 use crate::extract::{PathName, Query};
 use crate::forms::{Big, Listed, MetricsForm, OverviewForm, RowsForm, SeriesForm, TurnsForm};
 
@@ -33,6 +35,42 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(overview))
         .routes(routes!(metrics))
         .routes(routes!(series))
+}
+
+/// Returns the tag of an answer about a lineage: by its head, its beginning, what was erased, which
+/// checkpoints were removed, and the query.
+fn tag(task: &Task, lineage: Option<LineageId>, query: &RawQuery) -> Result<Tag, ApiError> {
+    // Read before the events: an event erased in between must not get the old tag.
+    let (erased, controls) = (task.erased(), task.controls()?);
+    let lineage = match lineage {
+        Some(id) => task.lineage_named(id)?,
+        None => task.lineage().clone(),
+    };
+    let info = lineage.info()?;
+    let tag = Tag::new(info.head.hash).and(info.id).and(info.begin).and(controls);
+    Ok(tag.and(hash_of(query)).erased(erased))
+}
+
+/// Returns the hash of a query.
+fn hash_of(RawQuery(query): &RawQuery) -> blake3::Hash {
+    blake3::hash(query.as_deref().unwrap_or_default().as_bytes())
+}
+
+/// Returns an answer, with the tag if it is complete; 304 if the client has it.
+fn tagged<T: Serialize>(
+    known: &Known,
+    tag: Tag,
+    answer: impl FnOnce() -> milepost::Result<T>,
+    is_complete: impl FnOnce(&T) -> bool,
+) -> Result<Response, ApiError> {
+    if known.has(&tag) {
+        return Ok(Tagged::<Response>::Same(tag).into_response());
+    }
+    let form = answer()?;
+    Ok(match is_complete(&form) {
+        true => Tagged::New(tag, Json(form)).into_response(),
+        false => Json(form).into_response(),
+    })
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -65,15 +103,26 @@ struct RowsQuery {
     path = "/v1/tasks/{task}/rows",
     operation_id = "rows",
     tag = "readings",
-    params(("task" = String, Path, description = "The task's id"), RowsQuery),
-    responses((status = 200, body = RowsForm), ReadProblems),
+    params(
+        ("task" = String, Path, description = "The task's id"),
+        RowsQuery,
+        ("If-None-Match" = Option<String>, Header, description = "ETags of what is known"),
+    ),
+    responses(
+        (status = 200, body = RowsForm, headers(("ETag" = String, description = "Of a \
+            complete answer"))),
+        (status = 304, description = "It is known"),
+        ReadProblems,
+    ),
 )]
 async fn rows(
     State(app): State<App>,
     caller: Caller,
+    known: Known,
     PathName(task): PathName,
+    text: RawQuery,
     Query(query): Query<RowsQuery>,
-) -> Result<Json<RowsForm>, ApiError> {
+) -> Result<Response, ApiError> {
     let (from, to) = ordered(query.from, query.to)?;
     let search = EventSearch::default().kinds(query.kind.as_deref())?;
     let asked = RowsAsked {
@@ -84,7 +133,13 @@ async fn rows(
         search: search.text(query.text.as_deref()).failed(query.failed),
     };
     let reader = app.reader();
-    app.long_view(&caller, move |view| Ok(Json(reader.rows(&view.task(&task)?, &asked)?))).await
+    app.long_view(&caller, move |view| {
+        let task = view.task(&task)?;
+        let tag = tag(&task, asked.lineage, &text)?;
+        let is_complete = |form: &RowsForm| form.next.is_none() || form.items.len() == asked.limit;
+        tagged(&known, tag, || reader.rows(&task, &asked), is_complete)
+    })
+    .await
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -116,15 +171,26 @@ struct TurnsQuery {
     path = "/v1/tasks/{task}/turns",
     operation_id = "turns",
     tag = "readings",
-    params(("task" = String, Path, description = "The task's id"), TurnsQuery),
-    responses((status = 200, body = TurnsForm), ReadProblems),
+    params(
+        ("task" = String, Path, description = "The task's id"),
+        TurnsQuery,
+        ("If-None-Match" = Option<String>, Header, description = "ETags of what is known"),
+    ),
+    responses(
+        (status = 200, body = TurnsForm, headers(("ETag" = String, description = "Of a \
+            complete answer"))),
+        (status = 304, description = "It is known"),
+        ReadProblems,
+    ),
 )]
 async fn turns(
     State(app): State<App>,
     caller: Caller,
+    known: Known,
     PathName(task): PathName,
+    text: RawQuery,
     Query(query): Query<TurnsQuery>,
-) -> Result<Json<TurnsForm>, ApiError> {
+) -> Result<Response, ApiError> {
     let place = match (query.from, query.near) {
         (Some(_), Some(_)) => {
             return Err(ApiError::Invalid("a page has `from` or `near`, not both".into()));
@@ -137,7 +203,20 @@ async fn turns(
     let limit = limit(query.limit, TURNS.0, TURNS.1)?;
     let asked = TurnsAsked { lineage, place, limit, search };
     let reader = app.reader();
-    app.long_view(&caller, move |view| Ok(Json(reader.turns(&view.task(&task)?, &asked)?))).await
+    app.long_view(&caller, move |view| {
+        let task = view.task(&task)?;
+        let tag = tag(&task, asked.lineage, &text)?;
+        tagged(
+            &known,
+            tag,
+            || reader.turns(&task, &asked),
+            |form: &TurnsForm| {
+                let is_full = form.next.is_none() || form.items.len() == asked.limit;
+                form.read == form.head && is_full
+            },
+        )
+    })
+    .await
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -159,20 +238,34 @@ struct OverviewQuery {
     path = "/v1/tasks/{task}/overview",
     operation_id = "overview",
     tag = "readings",
-    params(("task" = String, Path, description = "The task's id"), OverviewQuery),
-    responses((status = 200, body = OverviewForm), ReadProblems),
+    params(
+        ("task" = String, Path, description = "The task's id"),
+        OverviewQuery,
+        ("If-None-Match" = Option<String>, Header, description = "ETags of what is known"),
+    ),
+    responses(
+        (status = 200, body = OverviewForm, headers(("ETag" = String, description = "Of a \
+            complete answer"))),
+        (status = 304, description = "It is known"),
+        ReadProblems,
+    ),
 )]
 async fn overview(
     State(app): State<App>,
     caller: Caller,
+    known: Known,
     PathName(task): PathName,
+    text: RawQuery,
     Query(query): Query<OverviewQuery>,
-) -> Result<Json<OverviewForm>, ApiError> {
+) -> Result<Response, ApiError> {
     let buckets = limit(query.buckets, BUCKETS.0, BUCKETS.1)?;
     let lineage = query.lineage.map(LineageId);
     let reader = app.reader();
     app.long_view(&caller, move |view| {
-        Ok(Json(reader.overview(&view.task(&task)?, lineage, buckets)?))
+        let task = view.task(&task)?;
+        let tag = tag(&task, lineage, &text)?;
+        let answer = || reader.overview(&task, lineage, buckets);
+        tagged(&known, tag, answer, |form| form.read == form.head)
     })
     .await
 }
@@ -193,18 +286,35 @@ struct MetricsQuery {
     path = "/v1/tasks/{task}/metrics",
     operation_id = "task_metrics",
     tag = "readings",
-    params(("task" = String, Path, description = "The task's id"), MetricsQuery),
-    responses((status = 200, body = MetricsForm), ReadProblems),
+    params(
+        ("task" = String, Path, description = "The task's id"),
+        MetricsQuery,
+        ("If-None-Match" = Option<String>, Header, description = "ETags of what is known"),
+    ),
+    responses(
+        (status = 200, body = MetricsForm, headers(("ETag" = String, description = "Of a \
+            complete answer"))),
+        (status = 304, description = "It is known"),
+        ReadProblems,
+    ),
 )]
 async fn metrics(
     State(app): State<App>,
     caller: Caller,
+    known: Known,
     PathName(task): PathName,
+    text: RawQuery,
     Query(query): Query<MetricsQuery>,
-) -> Result<Json<MetricsForm>, ApiError> {
+) -> Result<Response, ApiError> {
     let lineage = query.lineage.map(LineageId);
     let reader = app.reader();
-    app.long_view(&caller, move |view| Ok(Json(reader.metrics(&view.task(&task)?, lineage)?))).await
+    app.long_view(&caller, move |view| {
+        let task = view.task(&task)?;
+        let tag = tag(&task, lineage, &text)?;
+        let answer = || reader.metrics(&task, lineage);
+        tagged(&known, tag, answer, |form| form.read == form.head)
+    })
+    .await
 }
 
 /// The parameters of a series.
@@ -275,14 +385,22 @@ fn axis_of(name: &str) -> Result<SeriesAxis, ApiError> {
             `offset`"),
         ("points" = Option<usize>, Query, minimum = 1, maximum = 2000, description = "The maximum \
             number of buckets for each address, default 500"),
+        ("If-None-Match" = Option<String>, Header, description = "ETags of what is known"),
     ),
-    responses((status = 200, body = Listed<SeriesForm>), ReadProblems),
+    responses(
+        (status = 200, body = Listed<SeriesForm>, headers(("ETag" = String,
+            description = "Of a complete answer"))),
+        (status = 304, description = "It is known"),
+        ReadProblems,
+    ),
 )]
 async fn series(
     State(app): State<App>,
     caller: Caller,
+    known: Known,
+    text: RawQuery,
     Query(query): Query<Vec<(String, String)>>,
-) -> Result<Json<Listed<SeriesForm>>, ApiError> {
+) -> Result<Response, ApiError> {
     let asked = SeriesAsked::of(query)?;
     let reader = app.reader();
     app.long_view(&caller, move |view| {
@@ -291,8 +409,38 @@ async fn series(
             Ok((view.task(&point.task)?, point))
         });
         let points = points.collect::<Result<Vec<_>, ApiError>>()?;
-        let items = reader.series(&points, &asked.metric, asked.axis, asked.points)?;
-        Ok(Json(Listed { items, next: None }))
+        let mut all = blake3::Hasher::new();
+        for (task, point) in &points {
+            let erased = task.erased();
+            let begin = task.lineage_named(point.lineage)?.info()?.begin;
+            all.update(format!("{point} {} {begin} {erased}\n", view.hash_at(point)?).as_bytes());
+        }
+        let tag = Tag::new(all.finalize()).and(hash_of(&text));
+        let answer = || {
+            let items = reader.series(&points, &asked.metric, asked.axis, asked.points)?;
+            Ok(Listed { items, next: None })
+        };
+        let is_complete =
+            |form: &Listed<SeriesForm>| form.items.iter().all(|item| item.read == item.head);
+        tagged(&known, tag, answer, is_complete)
     })
     .await
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::{StatusCode, header};
+
+    use super::*;
+
+    #[test]
+    fn an_answer_that_is_not_complete_has_no_tag() {
+        let answer = |is_complete: bool| {
+            let known = Known::default();
+            tagged(&known, Tag::new("ab"), || Ok(7), |_| is_complete).unwrap()
+        };
+        assert_eq!(answer(true).headers()[header::ETAG], "\"ab\"");
+        let partial = answer(false);
+        assert_eq!((partial.status(), partial.headers().get(header::ETAG)), (StatusCode::OK, None));
+    }
 }

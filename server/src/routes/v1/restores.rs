@@ -15,8 +15,10 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::budget::Shares;
 use crate::error::{ApiError, ReadProblems, WriteProblems};
-use crate::extract::{PathName, Required};
-use crate::forms::{ChangesForm, RestoreAsked, RestorePlanForm, RestoredForm, SwitchAsked};
+use crate::extract::{OptionalJson, PathName, Required};
+use crate::forms::{
+    ChangesForm, RestoreAsked, RestorePlanForm, RestoredForm, SwitchAsked, UndoFolderAsked,
+};
 use crate::states;
 use crate::view::View;
 use crate::workspace_folder::WorkspaceFolder;
@@ -29,6 +31,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(plan))
         .routes(routes!(restore))
+        .routes(routes!(plan_undo))
         .routes(routes!(undo))
         .routes(routes!(switch))
         .routes(routes!(redo))
@@ -172,6 +175,78 @@ async fn restore(
     app.work(move |engine| context.during(|| restore(&View::of(engine, &context.caller)))).await
 }
 
+/// Error for callers of an undo with files who are no admins.
+const UNDO_FILES: &str = "an undo that takes files back is for admins";
+
+/// Returns the folder of an undo, which has to be one with files.
+fn undo_folder<'a>(
+    asked: UndoFolderAsked,
+    view: &'a View<'a>,
+    (target, takes_files): (&Point, bool),
+) -> Result<Option<Files<'a>>, ApiError> {
+    let UndoFolderAsked { folder, choices } = asked;
+    if folder.is_none() && choices.is_none() {
+        return Ok(None);
+    }
+    let engine = view.whole(UNDO_FILES)?;
+    if !takes_files {
+        let text = "the last restore took no files back: an undo leaves them";
+        return Err(ApiError::Invalid(text.into()));
+    }
+    let Some(folder) = folder else {
+        let text = "`choices` are about a folder: name it in `folder`";
+        return Err(ApiError::Invalid(text.into()));
+    };
+    let choices = choices.unwrap_or_default().into();
+    Ok(Some(Files { engine, folder: WorkspaceFolder::of(engine, target, &folder, choices)? }))
+}
+
+/// Returns the effects of an undo without changing anything. Without a folder they are those on the
+/// state.
+#[utoipa::path(
+    post,
+    path = "/v1/tasks/{task}/undo/plan",
+    operation_id = "plan_undo",
+    tag = "restores",
+    params(("task" = String, Path, description = "The task's id")),
+    request_body = Option<UndoFolderAsked>,
+    responses(
+        (status = 200, body = RestorePlanForm),
+        WriteProblems,
+        (status = 403, description = "The last restore took files back, which are for admins"),
+        (status = 500, description = "What is before the point is damaged"),
+    ),
+)]
+async fn plan_undo(
+    State(app): State<App>,
+    caller: Caller,
+    Extension(shares): Extension<Shares>,
+    PathName(task): PathName,
+    OptionalJson(asked): OptionalJson<UndoFolderAsked>,
+) -> Result<Json<RestorePlanForm>, ApiError> {
+    let id = task.clone();
+    let points = app.view(&caller, move |view| {
+        let to = view.undo(&id).target()?;
+        Ok([view.present(&to)?, to])
+    });
+    // The plan below reports that there is nothing to undo.
+    if let Ok(points) = points.await {
+        drop(states::two(&app, &shares, &caller, points).await?);
+    }
+    app.long_view(&caller, move |view| {
+        let undo = view.undo(&task);
+        let (to, takes_files) = (undo.target()?, undo.restores_files()?);
+        if takes_files {
+            view.whole(UNDO_FILES)?;
+        }
+        let files = undo_folder(asked, view, (&to, takes_files))?;
+        let files = files.map(|files| files.folder.plan_undo(files.engine, &task)).transpose()?;
+        let scope = if takes_files { Scope::All } else { Scope::State };
+        Ok(Json(planned(view, to, scope, files.as_ref())?))
+    })
+    .await
+}
+
 /// Undoes the last restore or switch of a task: activates the previous lineage.
 #[utoipa::path(
     post,
@@ -184,9 +259,10 @@ async fn restore(
             goes on with, in quotes"),
         ("Idempotency-Key" = Option<String>, Header, description = "Undone once under this key"),
     ),
+    request_body = Option<UndoFolderAsked>,
     responses(
         (status = 200, body = RestoredForm),
-        ReadProblems,
+        WriteProblems,
         (status = 400, description = "There is no restore to undo"),
         (status = 403, description = "The last restore took files back, which are for admins"),
         (status = 409, description = "The last restore took files back"),
@@ -199,18 +275,31 @@ async fn undo(
     State(app): State<App>,
     context: WriteContext,
     PathName(task): PathName,
+    OptionalJson(asked): OptionalJson<UndoFolderAsked>,
 ) -> Result<Json<RestoredForm>, ApiError> {
+    // As for restores with files, the plan shows what has been done already.
+    let context = match asked.folder.is_some() || asked.choices.is_some() {
+        true => context.unconditional()?,
+        false => context,
+    };
     let undo = move |view: &View<'_>| {
         let undo = view.undo(&task);
         let takes_files = undo.restores_files()?;
-        let undo = match view.whole("an undo that takes files back is for admins") {
+        if asked.folder.is_some() || asked.choices.is_some() {
+            let found = undo_folder(asked, view, (&undo.target()?, takes_files))?;
+            if let Some(Files { engine, folder }) = found {
+                let went = folder.undo(engine, &task)?;
+                return Ok(Json(RestoredForm::of(&went.task)?.with(&went.plan, went.kept)?));
+            }
+        }
+        let undo = match view.whole(UNDO_FILES) {
             Err(forbidden) if takes_files => return Err(forbidden),
             // Another restore may come first.
             Err(_) => undo.scope(Scope::State),
             Ok(_) => undo,
         };
         let done = undo.run().map_err(|error| {
-            // A retry does not help: only the command knows the location of the files.
+            // A retry does not help without the location of the files.
             let waits = matches!(error.detail(), Some(Detail::Pending { .. }));
             match error.kind() {
                 ErrorKind::Unavailable if takes_files && !waits => {
