@@ -8,6 +8,8 @@ export function FilesTab(_: unknown) {
   return <div class="state dim">{words.value.shareNoFiles}</div>;
 }
 
+export const FilesApart = FilesTab;
+
 const STILL: Live = { on: false, move: null, dismiss: () => {} };
 
 export const useLive = (..._: unknown[]): Live => STILL;

@@ -17,6 +17,7 @@ import type { ReaderProps } from "./props.ts";
 import { after } from "./selection.ts";
 import type { Selection } from "./selection.ts";
 
+export { FilesApart } from "../compare/FilesApart.tsx";
 export { FilesTab } from "./FilesTab.tsx";
 export { useLive } from "./live.ts";
 

@@ -19,6 +19,8 @@ export const service = {
   showImage: (size: string) => `Show the image (${size})`,
   imageOf: (name: string) => `Image ${name}`,
   noCapture: "No folder was captured before this point.",
+  noCaptureApart: "Of one of the two, or of both, no folder was captured before its end.",
+  sameFiles: "The captured folders are the same.",
   changedFiles: "Changed in this step",
   allFiles: "All files",
   hunksOf: (path: string) => `Changes of ${path}`,

@@ -20,6 +20,8 @@ export const service: Pick<Words, keyof typeof english> = {
   showImage: (size) => `显示图片(${size})`,
   imageOf: (name) => `图片 ${name}`,
   noCapture: "此点之前没有文件夹快照。",
+  noCaptureApart: "两者之一或两者在其末端之前没有快照文件夹。",
+  sameFiles: "两个快照文件夹相同。",
   changedFiles: "此步骤中更改的",
   allFiles: "所有文件",
   hunksOf: (path) => `${path} 的差异`,

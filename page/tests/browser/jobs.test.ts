@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
-import { Harness, assertAccessible, closed, nodes, press, sees, test, until } from "./harness.ts";
+import { Harness, assertAccessible, closed, nodes, press, sees, settled, test, until } from "./harness.ts";
 import { world } from "../mock/world.ts";
 
 let harness: Harness;
@@ -192,6 +192,92 @@ test("compares_the_states_of_two_lineages", async () => {
   await sees(page, "/message_count", ".change");
   await press(page, "1");
   await sees(page, "only here");
+  assert.deepEqual(errors, []);
+});
+
+test("compares_four_lineages_next_to_each_other", async () => {
+  const letters = ["a", "b", "c", "d"].map((letter, i) => `${letter}=library-34/${i}`).join("&");
+  const { page, errors } = await harness.open(`#/compare?${letters}`);
+  await sees(page, "only here");
+  await settled(page);
+  const counts = await page.locator(".facts tbody tr").allInnerTexts();
+  assert.deepEqual(counts, [
+    "B library-34/1\t1\t6\t0\t0\t0\t4\tA @8",
+    "C library-34/2\t5\t6\t0\t2\t1\t0\tA @28",
+    "D library-34/3\t8\t8\t0\t0\t0\t0\tThere is no difference.",
+  ]);
+  const selected = page.locator("#aligned .row[aria-selected=true]");
+  // Turns of another lineage are between those of the first.
+  await press(page, "n");
+  await until("the moved turn", async () => (await selected.innerText()).includes("also in A, step 2"));
+  assert.deepEqual((await selected.locator(".op").allInnerTexts()), ["⇅", "", ""]);
+  await press(page, "n", "n");
+  await until("the missing call", async () => (await selected.innerText()).includes("Maps of Rain"));
+  assert.deepEqual((await selected.locator(".op").allInnerTexts()), ["=", "A", "="]);
+  // A cell chooses its column, which Enter opens.
+  await selected.locator(".cell").nth(3).click();
+  await until("the column", async () => {
+    return (await page.locator("[aria-pressed=true]").innerText()).includes("D · library-34/3");
+  });
+  await press(page, "Enter");
+  await until("the fourth lineage", () => page.url().includes("#/task/library-34/3@29"));
+  await page.goBack();
+  await sees(page, "only here");
+  await page.getByRole("button", { name: "C · library-34/2" }).click();
+  await page.getByRole("button", { name: "Swap" }).click();
+  await until("the first column", () => page.url().includes("a=library-34/2&b=library-34/1&c=library-34/0"));
+  await sees(page, "not in A", "#aligned");
+  await page.getByRole("button", { name: "Only differences" }).click();
+  await sees(page, /\d same turns?/, "#aligned");
+  assert.ok((await nodes(page)) < 3_000);
+  assert.deepEqual(errors, []);
+});
+
+test("of_nine_lineages_six_are_next_to_each_other", async () => {
+  const at = Array.from({ length: 9 }, (_, i) => `at=tune-river/${i}`).join("&");
+  const { page, errors } = await harness.open(`#/compare?${at}`);
+  await sees(page, "The first 6 of 9 are next to each other. Metrics has all.");
+  await page.locator("#aligned .row").first().waitFor();
+  await settled(page);
+  assert.equal(await page.locator(".row.head button").count(), 6);
+  assert.ok((await nodes(page)) < 3_000, String(await nodes(page)));
+  await assertAccessible(page, "six columns");
+  await page.setViewportSize({ width: 640, height: 480 });
+  await settled(page);
+  assert.equal(await page.locator(".row.head button:visible").count(), 2);
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 640);
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await page.getByRole("button", { name: "Metrics" }).click();
+  await sees(page, "9 lineages", "header");
+  assert.deepEqual(errors, []);
+});
+
+test("a_column_without_an_alignment_says_so", async () => {
+  const { page, errors } = await harness.open("#/compare?a=library-34/0&b=nothing&c=library-34/2");
+  await sees(page, "only here");
+  await sees(page, "there is no task `nothing`", ".facts");
+  assert.deepEqual(await page.locator(".row.head button").allInnerTexts(), [
+    "A · library-34/0",
+    "C · library-34/2",
+  ]);
+  await assertAccessible(page, "a column without an alignment");
+  assert.deepEqual(errors, []);
+});
+
+test("compares_the_files_of_two_points", async () => {
+  const { page, errors } = await harness.open("#/compare?a=stones/0@10&b=stones/0@42&c=library-34/0");
+  await page.locator("#aligned .row").first().waitFor();
+  await page.getByRole("button", { name: "Files" }).click();
+  await sees(page, "From stones/0@10 to stones/0@42");
+  await page.getByRole("button", { name: "done.txt added" }).click();
+  await sees(page, "+<b>half of it</b>", ".hunk .is");
+  await page.getByRole("button", { name: "notes/count.md changed" }).click();
+  await sees(page, "Changes of notes/count.md");
+  await assertAccessible(page, "files of two points");
+  await page.getByRole("button", { name: "C · library-34/0" }).click();
+  await sees(page, "Of one of the two, or of both, no folder was captured before its end.");
+  await sees(page, "no capture before this point");
+  await assertAccessible(page, "no files of two points");
   assert.deepEqual(errors, []);
 });
 

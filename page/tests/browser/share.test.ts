@@ -208,6 +208,32 @@ test("lineages_of_a_share_are_compared", async () => {
   await sees(page, "/message_count");
   await page.goto(`${files.get("library-34")}#/compare?a=library-34/0&b=library-34/1`);
   await sees(page, "A share compares the head of the active lineage");
+  // More than two: those of the active lineage are there, the other says why it is not.
+  const three = "#/compare?a=library-34/2&b=library-34/0&c=library-34/3@9&d=library-34/1";
+  await page.goto(`${files.get("library-34")}${three}`);
+  await sees(page, "not in A");
+  await sees(page, "A share compares the head of the active lineage", ".facts");
+  assert.deepEqual(await page.locator(".row.head button").allInnerTexts(), [
+    "A · library-34/2",
+    "B · library-34/0",
+    "D · library-34/1",
+  ]);
+  await press(page, "3");
+  await sees(page, "Captured files are not in a share.");
+  assert.deepEqual(errors, []);
+});
+
+test("chosen_lineages_of_a_share_are_compared_with_the_active_one", async () => {
+  const { page, errors } = await open("library-34", "#/task/library-34/0");
+  await sees(page, "Both loans are renewed.", ".list");
+  await settled(page);
+  await press(page, "x", "]");
+  await until("the lineage", () => page.url().includes("library-34/1"));
+  await sees(page, "Both loans are renewed.", ".list");
+  await settled(page);
+  await press(page, "c");
+  await until("the comparison", () => page.url().includes("a=library-34/2&b=library-34/0&c=library-34/1"));
+  await sees(page, "not in A");
   assert.deepEqual(errors, []);
 });
 
@@ -307,6 +333,7 @@ const SCREENS: [name: string, fragment: string, text: string | RegExp, keys?: st
   ["files", "#/task/library-34/2@24?tab=files", "Captured files are not"],
   ["raw", "#/task/library-34/2@24?tab=raw", "step_started"],
   ["compare", "#/compare?a=library-34/0&b=library-34/2", "only here"],
+  ["three", "#/compare?a=library-34/2&b=library-34/0&c=library-34/3@9&d=library-34/1", "not in A"],
   ["no comparison", "#/compare?a=library-34/0&b=library-34/3", "A share compares"],
   ["keys", "", "next and previous turn", ["?"]],
 ];

@@ -2,7 +2,6 @@ import "./browser-globals.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-const { linesOf } = await import("../../src/compare/lines.ts");
 const { aligned, float, placeAt } = await import("../../src/metrics/lines.ts");
 const { pointerTo, valueAt } = await import("../../src/pointer.ts");
 const { nextSort } = await import("../../src/tasks/TableHead.tsx");
@@ -41,15 +40,6 @@ test("sorting turns around, conditions replace each other", () => {
   assert.equal(nextSort("", "id"), "id");
   assert.equal(withCondition("a state:idle", "state", "running"), "a state:running");
   assert.equal(withCondition("a state:idle", "state", ""), "a");
-});
-
-test("equal runs fold, their number stays", () => {
-  const item = (op: "same" | "only_a") => ({ op, a: null, b: null });
-  const lines = linesOf([item("same"), item("same"), item("only_a"), item("same")], true);
-  assert.deepEqual(
-    lines.map((line) => ("run" in line ? line.run : line.item.op)),
-    [2, "only_a", 1],
-  );
 });
 
 test("series meet on one axis and keep each spike", () => {
