@@ -2,6 +2,7 @@
 
 import type { Acts } from "../keyboard.ts";
 import type { Live } from "../task/live.ts";
+import type { Zoom, ZoomAsked } from "../task/zoom.tsx";
 import { words } from "../words/index.ts";
 
 export function FilesTab(_: unknown) {
@@ -13,6 +14,10 @@ export const FilesApart = FilesTab;
 const STILL: Live = { on: false, move: null, dismiss: () => {} };
 
 export const useLive = (..._: unknown[]): Live => STILL;
+
+export const useZoom = ({ most, bucketsOf }: ZoomAsked): Zoom => {
+  return { range: [0, most], bucketsOf, drag: {}, hasDragged: () => false, shade: null, controls: null };
+};
 
 export function openFork(_: unknown): void {}
 

@@ -20,6 +20,7 @@ import type { Selection } from "./selection.ts";
 export { FilesApart } from "../compare/FilesApart.tsx";
 export { FilesTab } from "./FilesTab.tsx";
 export { useLive } from "./live.ts";
+export { useZoom } from "./zoom.tsx";
 
 export function openFork(selection: Selection): void {
   openDialog(() => <ForkDialog selection={selection} />);

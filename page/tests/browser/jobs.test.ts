@@ -281,6 +281,57 @@ test("compares_the_files_of_two_points", async () => {
   assert.deepEqual(errors, []);
 });
 
+test("zooms_the_map_by_dragging_and_by_buttons", async () => {
+  const { page, errors } = await harness.open("#/task/tune-river/7@300");
+  await page.locator(".map .own").first().waitFor({ state: "attached" });
+  await settled(page);
+  const shown = page.locator(".map .zoom span");
+  const box = (await page.locator(".map svg").boundingBox())!;
+  const from = harness.world.asked.length;
+  await page.mouse.move(box.x + box.width * 0.25, box.y + 20);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.35, box.y + 40, { steps: 4 });
+  await page.mouse.up();
+  await until("the part", async () => (await shown.innerText()) === "@89 to @125");
+  // A drag goes nowhere; finer buckets are asked for.
+  assert.match(page.url(), /7@300/);
+  await until("finer buckets", () =>
+    harness.world.asked.slice(from).some((one) => one.path.includes("buckets=2000")),
+  );
+  await settled(page);
+  assert.equal(await page.locator(".map .tick-mark:not(.other)").count(), 12);
+  await assertAccessible(page, "zoomed map");
+
+  // By keyboard. Where nothing is further, a button says so and does nothing.
+  const button = (name: string) => page.getByRole("button", { name });
+  await button("Later part").focus();
+  await press(page, "Enter");
+  await until("the later part", async () => (await shown.innerText()) === "@107 to @143");
+  await button("Zoom out").press("Enter");
+  await until("the larger part", async () => (await shown.innerText()) === "@53 to @197");
+  await button("Whole map").press("Enter");
+  await until("the whole map", async () => (await shown.innerText()) === "");
+  assert.equal(await button("Zoom out").getAttribute("aria-disabled"), "true");
+  await button("Zoom in").press("Enter");
+  // Around the cursor, which stays in view, in other lineages too.
+  await until("the cursor's part", async () => (await shown.innerText()) === "@253 to @343");
+  await page.locator("#steps").focus();
+  await press(page, "g");
+  await until("the cursor in view", async () => (await shown.innerText()) === "@0 to @90");
+  await press(page, "]");
+  await until("the lineage", () => page.url().includes("tune-river/8"));
+  await sees(page, /^@\d+ to @\d+$/, ".map .zoom");
+  // A click goes to the offset under it.
+  await page.goto(`${harness.mock.url}/#/task/tune-river/7@10`);
+  await page.locator(".map .own").first().waitFor({ state: "attached" });
+  await settled(page);
+  const click = { x: box.width * 0.5, y: 7 * 24 + 12 };
+  await page.locator(".map svg").click({ position: click });
+  await until("the click", () => /tune-river\/7@(4[3-7])$/.test(page.url()));
+  assert.ok((await nodes(page)) < 3_000, String(await nodes(page)));
+  assert.deepEqual(errors, []);
+});
+
 test("finds_in_a_lineage_by_keys", async () => {
   const { page } = await harness.open("#/task/library-34/0@3");
   await sees(page, "find_loan", ".list");
