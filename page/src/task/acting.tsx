@@ -18,6 +18,7 @@ import { after } from "./selection.ts";
 import type { Selection } from "./selection.ts";
 
 export { FilesApart } from "../compare/FilesApart.tsx";
+export { useTicks } from "../metrics/ticks.tsx";
 export { FilesTab } from "./FilesTab.tsx";
 export { useLive } from "./live.ts";
 export { useZoom } from "./zoom.tsx";

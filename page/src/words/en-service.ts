@@ -14,6 +14,9 @@ export const service = {
   sortBy: (column: string) => `Sort by ${column}`,
   metricShown: "Metric shown",
   mode: "mode",
+  ticksOf: (marks: string, guidance: string) =>
+    `${one(marks, "mark")} and ${guidance} of guidance on the x axis:`,
+  ticksUntil: (offset: string) => `before @${offset}; there may be further ones`,
   mapPart: "Part of the map",
   zoomIn: "Zoom in",
   zoomOut: "Zoom out",

@@ -14,6 +14,8 @@ export const service: Pick<Words, keyof typeof english> = {
   columnChoose: "选择",
   sortBy: (column) => `按${column}排序`,
   metricShown: "显示的指标",
+  ticksOf: (marks, guidance) => `横轴上有 ${marks} 个标记和 ${guidance} 次引导:`,
+  ticksUntil: (offset) => `在 @${offset} 之前;后面可能还有`,
   mapPart: "谱系图的一段",
   zoomIn: "放大",
   zoomOut: "缩小",

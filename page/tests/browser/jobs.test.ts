@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
 import { Harness, assertAccessible, closed, nodes, press, sees, settled, test, until } from "./harness.ts";
-import { world } from "../mock/world.ts";
+import { append, world } from "../mock/world.ts";
 
 let harness: Harness;
 before(async () => (harness = await Harness.start(world(10_000))));
@@ -159,6 +159,44 @@ test("plots_fifty_lineages_and_loses_no_spike", async () => {
   );
   assert.ok(greatest > 900);
   assert.ok((await nodes(page)) < 3_000, String(await nodes(page)));
+  assert.deepEqual(errors, []);
+});
+
+test("marks_and_guidance_are_ticks_of_a_chart", async () => {
+  const task = harness.world.tasks.get("tune-river")!;
+  const lane = task.lanes[3]!;
+  append(harness.world, task, lane, [{ kind: "guidance_given", text: "Smaller steps." }]);
+  const fragment = "#/metrics?at=tune-river/3&metric=loss&x=offset";
+  const { page, errors } = await harness.open(fragment);
+  await page.locator(".chart canvas").waitFor();
+  await sees(page, "120 marks and 1 of guidance on the x axis: tune-river/3");
+  await settled(page);
+  // The list leads to each.
+  await page.locator("summary").click();
+  await sees(page, "@361 guidance");
+  await assertAccessible(page, "list of ticks");
+  await page.getByRole("button", { name: "@361 guidance" }).click();
+  await until("the guidance", () => page.url().includes("#/task/tune-river/3@361"));
+  // And so does a click on a tick; a click elsewhere leads to the value.
+  await page.goto(`${harness.mock.url}/${fragment}`);
+  await page.locator(".chart canvas").waitFor();
+  await sees(page, "120 marks");
+  await settled(page);
+  const over = page.locator(".chart .u-over");
+  const { width, height } = (await over.boundingBox())!;
+  const position = { x: width / 2, y: height - 4 };
+  await over.hover({ position });
+  const title = /^@(\d+) step-\d+$/.exec((await over.getAttribute("title"))!)!;
+  assert.equal(task.lanes[3]!.events[Number(title[1])]!.kind, "checkpoint_marked");
+  await over.click({ position });
+  await until("the mark", () => page.url().includes(`#/task/tune-river/3@${title[1]}`));
+  await page.goBack();
+  await page.locator(".chart canvas").waitFor();
+  await settled(page);
+  await over.click({ position: { x: width / 2, y: height / 3 } });
+  await until("the value", () => /tune-river\/3@\d+$/.test(page.url()));
+  const at = Number(page.url().split("@")[1]);
+  assert.equal(lane.events[at]!.kind, "step_finished");
   assert.deepEqual(errors, []);
 });
 

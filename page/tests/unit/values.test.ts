@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 const { aligned, float, placeAt } = await import("../../src/metrics/lines.ts");
+const { placeOf } = await import("../../src/metrics/ticks.tsx");
 const { pointerTo, valueAt } = await import("../../src/pointer.ts");
 const { nextSort } = await import("../../src/tasks/TableHead.tsx");
 const { withCondition } = await import("../../src/tasks/Tasks.tsx");
@@ -58,6 +59,20 @@ test("series meet on one axis and keep each spike", () => {
   assert.equal(placeAt(lines[1]!, 3), undefined);
   assert.equal(float("-inf"), -Infinity);
   assert.ok(Number.isNaN(float("NaN")));
+});
+
+test("a tick stands at its time or offset, or at the step of the value before it", () => {
+  const place = (x: number, at: number) => ({ x, first: 1, last: 1, min: 1, max: 1, count: 1, at });
+  const line = { address: "a", places: [place(3, 10), place(4, 20)] };
+  const row = (offset: string) => {
+    return { offset, lineage: 0, kind: "guidance_given", time_us: "77", text: "" };
+  };
+  assert.equal(placeOf(row("15"), line, "time"), 77);
+  assert.equal(placeOf(row("15"), line, "offset"), 15);
+  assert.equal(placeOf(row("15"), line, "step"), 3);
+  assert.equal(placeOf(row("20"), line, "step"), 4);
+  assert.equal(placeOf(row("2"), line, "step"), 3);
+  assert.equal(placeOf(row("2"), { address: "b", places: [] }, "step"), null);
 });
 
 test("numbers, sizes and times are exact where they are long", () => {
