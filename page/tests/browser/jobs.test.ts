@@ -142,6 +142,41 @@ test("pauses_guides_and_resumes", async () => {
   await until("the run", () => task.control === "running");
 });
 
+test("guides_by_rules_and_artifacts", async () => {
+  const lane = harness.world.tasks.get("stones")!.lanes[0]!;
+  const { page, errors } = await harness.open("#/task/stones");
+  await sees(page, "87 stones", ".list");
+  await press(page, "i");
+  const act = page.getByRole("button", { name: "Append" });
+  await page.getByLabel("Artifacts").fill("[1]");
+  await sees(page, "an object is needed", "dialog pre");
+  assert.equal(await act.isDisabled(), true);
+  await page.getByLabel("Artifacts").fill('{"plan": "grey", "old": null}');
+  await page.getByLabel("Rules").fill('{"max": 3');
+  await sees(page, "Rules (JSON, in place of those before):", "dialog pre");
+  assert.equal(await act.isDisabled(), true);
+  await page.getByLabel("Rules").fill('{"max": 3}');
+  const shown = [
+    '{"kind":"rules_changed","body":{"rules":{"max":3}}}',
+    '{"kind":"artifacts_edited","body":{"artifacts":{"plan":"grey","old":null}}}',
+  ];
+  await until("the events", async () => {
+    return (await page.locator("dialog pre").innerText()) === shown.join("\n");
+  });
+  await assertAccessible(page, "guide with rules and artifacts");
+  await act.click();
+  await until("the edits", () => lane.events.at(-1)!.kind === "artifacts_edited");
+  assert.deepEqual(
+    lane.events.slice(-2).map((one) => one.body),
+    [
+      { kind: "rules_changed", rules: { max: 3 } },
+      { kind: "artifacts_edited", artifacts: { plan: "grey", old: null } },
+    ],
+  );
+  await closed(page);
+  assert.deepEqual(errors, []);
+});
+
 test("plots_fifty_lineages_and_loses_no_spike", async () => {
   const at = Array.from({ length: 50 }, (_, i) => `at=tune-river/${i}`).join("&");
   const { page, errors } = await harness.open(`#/metrics?${at}&metric=loss`);

@@ -231,6 +231,17 @@ job("pauses_guides_and_resumes", "#/task/stones", async (w, { page }, own) => {
   await until("the guidance", () => {
     return task.lanes[0]!.events.at(-1)!.body?.["text"] === "Only the grey ones.";
   });
+  await press(page, "i");
+  await until("the focus", async () => (await focused(page)) === w.guideText);
+  await tabTo(page, w.editRules);
+  await page.keyboard.type("[1, 2]");
+  await tabTo(page, w.editArtifacts);
+  await page.keyboard.type('{"plan": null}');
+  await tabTo(page, w.doGuide);
+  await press(page, "Enter");
+  await closed(page);
+  const kinds = () => task.lanes[0]!.events.slice(-2).map((one) => one.kind);
+  await until("the edits", () => kinds().join() === "rules_changed,artifacts_edited");
   await control(w.doResume, w.controlRunning, "running");
 });
 

@@ -9,6 +9,7 @@ const { nextSort } = await import("../../src/tasks/TableHead.tsx");
 const { withCondition } = await import("../../src/tasks/Tasks.tsx");
 const { whenOf } = await import("../../src/dialogs/FirstWhere.tsx");
 const { eventsOf } = await import("../../src/dialogs/Fork.tsx");
+const { guideEvents } = await import("../../src/dialogs/Guide.tsx");
 const { nextOf } = await import("../../src/task/hits.ts");
 const format = await import("../../src/format.ts");
 
@@ -33,6 +34,24 @@ test("edits become events, wrong JSON is refused", () => {
     { kind: "guidance_given", body: { text: "slower" } },
   ]);
   assert.throws(() => eventsOf({ ...none, variables: "{" }));
+});
+
+test("guidance edits rules and artifacts, and says which field is wrong", () => {
+  const none = { prompt: "", variables: "", guidance: "", rules: "", artifacts: "" };
+  assert.deepEqual(guideEvents(none), []);
+  const all = { prompt: "p", variables: "{}", guidance: "g", rules: "[1]", artifacts: '{"a":null}' };
+  assert.deepEqual(guideEvents(all).slice(1), [
+    { kind: "variables_patched", body: { form: "merge", patch: {} } },
+    { kind: "rules_changed", body: { rules: [1] } },
+    { kind: "artifacts_edited", body: { artifacts: { a: null } } },
+    { kind: "guidance_given", body: { text: "g" } },
+  ]);
+  assert.deepEqual(guideEvents({ ...none, rules: "null" })[0]!.body, { rules: null });
+  assert.throws(() => guideEvents({ ...none, rules: "{" }), /^Error: Rules \(JSON/);
+  assert.throws(() => guideEvents({ ...none, variables: "{" }), /^Error: Variables/);
+  for (const artifacts of ["[]", "1", "null", "{"]) {
+    assert.throws(() => guideEvents({ ...none, artifacts }), /^Error: Artifacts/);
+  }
 });
 
 test("sorting turns around, conditions replace each other", () => {
