@@ -145,10 +145,7 @@ export function AlignedRow(props: RowProps) {
   const [note, tone] = row.a ? ofFirst(row, props) : ["", ""];
   return (
     <>
-      <div
-        class={`cell ${tone} ${props.chosen === 0 ? "on" : ""}`}
-        onClick={() => props.choose(0)}
-      >
+      <div class={`cell ${tone} ${props.chosen === 0 ? "on" : ""}`} onClick={() => props.choose(0)}>
         {row.a && <Content turn={row.a} note={note} tone={tone} />}
       </div>
       {columns.map((column) => (

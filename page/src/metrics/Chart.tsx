@@ -131,7 +131,11 @@ export function Chart(props: ChartProps) {
 
   useEffect(() => {
     const element = box.current!;
-    const made = new uPlot(optionsOf(props, element.clientWidth || 800, () => latest.current), dataOf(props), element);
+    const made = new uPlot(
+      optionsOf(props, element.clientWidth || 800, () => latest.current),
+      dataOf(props),
+      element,
+    );
     plot.current = made;
     const watch = new ResizeObserver(() => {
       if (element.clientWidth > 0)
@@ -149,7 +153,8 @@ export function Chart(props: ChartProps) {
       const line = now.lines[now.chosen];
       const x = i == null ? undefined : made.data[0][i];
       const places = line?.places ?? [];
-      const place = x === undefined ? undefined : (places.findLast((one) => one.x <= x) ?? places[0]);
+      const place =
+        x === undefined ? undefined : (places.findLast((one) => one.x <= x) ?? places[0]);
       const offset = tickAt(event)?.offset ?? place?.at;
       if (line && offset !== undefined) now.onOpen(line, String(offset));
     });

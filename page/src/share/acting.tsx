@@ -19,7 +19,14 @@ export const useLive = (..._: unknown[]): Live => STILL;
 export const useTicks = (..._: unknown[]): Ticks | null => null;
 
 export const useZoom = ({ most, bucketsOf }: ZoomAsked): Zoom => {
-  return { range: [0, most], bucketsOf, drag: {}, hasDragged: () => false, shade: null, controls: null };
+  return {
+    range: [0, most],
+    bucketsOf,
+    drag: {},
+    hasDragged: () => false,
+    shade: null,
+    controls: null,
+  };
 };
 
 export function openFork(_: unknown): void {}

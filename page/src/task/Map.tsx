@@ -156,7 +156,10 @@ export function LineageMap(props: MapProps) {
         })}
         <path class="cursor" d={`M${x(props.cursor)} 0V${height}`} />
         {zoom.shade && (
-          <path class="shade" d={`M${x(zoom.shade[0])} 0H${x(zoom.shade[1])}V${height}H${x(zoom.shade[0])}z`} />
+          <path
+            class="shade"
+            d={`M${x(zoom.shade[0])} 0H${x(zoom.shade[1])}V${height}H${x(zoom.shade[0])}z`}
+          />
         )}
       </svg>
       <div class="ends">

@@ -89,11 +89,14 @@ function useFiner(props: MapProps, on: boolean): ReadonlyMap<number, readonly Bu
   const others = props.lineages
     .filter((one) => one.id !== open && Number(one.head) <= LONGEST)
     .slice(0, LANES);
-  const rest = useAsk(on ? `${task} ${others.map((one) => one.id).join(" ")}` : null, async (signal) => {
-    const found = new Map<number, readonly Bucket[]>();
-    for (const { id } of others) found.set(id, await read(id, signal));
-    return found;
-  });
+  const rest = useAsk(
+    on ? `${task} ${others.map((one) => one.id).join(" ")}` : null,
+    async (signal) => {
+      const found = new Map<number, readonly Bucket[]>();
+      for (const { id } of others) found.set(id, await read(id, signal));
+      return found;
+    },
+  );
   const all = new Map(rest.value);
   if (own.value) all.set(open, own.value);
   return all;
@@ -182,7 +185,8 @@ export function useZoom(props: ZoomAsked): Zoom {
   );
   return {
     range,
-    bucketsOf: (id) => (zoomed ? part(finer.get(id) ?? props.bucketsOf(id), range) : props.bucketsOf(id)),
+    bucketsOf: (id) =>
+      zoomed ? part(finer.get(id) ?? props.bucketsOf(id), range) : props.bucketsOf(id),
     drag,
     hasDragged: () => dragged.current,
     shade,

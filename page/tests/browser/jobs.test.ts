@@ -2,7 +2,17 @@
 
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
-import { Harness, assertAccessible, closed, nodes, press, sees, settled, test, until } from "./harness.ts";
+import {
+  Harness,
+  assertAccessible,
+  closed,
+  nodes,
+  press,
+  sees,
+  settled,
+  test,
+  until,
+} from "./harness.ts";
 import { append, world } from "../mock/world.ts";
 
 let harness: Harness;
@@ -282,11 +292,15 @@ test("compares_four_lineages_next_to_each_other", async () => {
   const selected = page.locator("#aligned .row[aria-selected=true]");
   // Turns of another lineage are between those of the first.
   await press(page, "n");
-  await until("the moved turn", async () => (await selected.innerText()).includes("also in A, step 2"));
-  assert.deepEqual((await selected.locator(".op").allInnerTexts()), ["⇅", "", ""]);
+  await until("the moved turn", async () =>
+    (await selected.innerText()).includes("also in A, step 2"),
+  );
+  assert.deepEqual(await selected.locator(".op").allInnerTexts(), ["⇅", "", ""]);
   await press(page, "n", "n");
-  await until("the missing call", async () => (await selected.innerText()).includes("Maps of Rain"));
-  assert.deepEqual((await selected.locator(".op").allInnerTexts()), ["=", "A", "="]);
+  await until("the missing call", async () =>
+    (await selected.innerText()).includes("Maps of Rain"),
+  );
+  assert.deepEqual(await selected.locator(".op").allInnerTexts(), ["=", "A", "="]);
   // A cell chooses its column, which Enter opens.
   await selected.locator(".cell").nth(3).click();
   await until("the column", async () => {
@@ -298,7 +312,9 @@ test("compares_four_lineages_next_to_each_other", async () => {
   await sees(page, "only here");
   await page.getByRole("button", { name: "C · library-34/2" }).click();
   await page.getByRole("button", { name: "Swap" }).click();
-  await until("the first column", () => page.url().includes("a=library-34/2&b=library-34/1&c=library-34/0"));
+  await until("the first column", () =>
+    page.url().includes("a=library-34/2&b=library-34/1&c=library-34/0"),
+  );
   await sees(page, "not in A", "#aligned");
   await page.getByRole("button", { name: "Only differences" }).click();
   await sees(page, /\d same turns?/, "#aligned");
@@ -338,7 +354,9 @@ test("a_column_without_an_alignment_says_so", async () => {
 });
 
 test("compares_the_files_of_two_points", async () => {
-  const { page, errors } = await harness.open("#/compare?a=stones/0@10&b=stones/0@42&c=library-34/0");
+  const { page, errors } = await harness.open(
+    "#/compare?a=stones/0@10&b=stones/0@42&c=library-34/0",
+  );
   await page.locator("#aligned .row").first().waitFor();
   await page.getByRole("button", { name: "Files" }).click();
   await sees(page, "From stones/0@10 to stones/0@42");

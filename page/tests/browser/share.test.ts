@@ -234,7 +234,9 @@ test("chosen_lineages_of_a_share_are_compared_with_the_active_one", async () => 
   await sees(page, "Both loans are renewed.", ".list");
   await settled(page);
   await press(page, "c");
-  await until("the comparison", () => page.url().includes("a=library-34/2&b=library-34/0&c=library-34/1"));
+  await until("the comparison", () =>
+    page.url().includes("a=library-34/2&b=library-34/0&c=library-34/1"),
+  );
   await sees(page, "not in A");
   assert.deepEqual(errors, []);
 });

@@ -39,7 +39,13 @@ test("edits become events, wrong JSON is refused", () => {
 test("guidance edits rules and artifacts, and says which field is wrong", () => {
   const none = { prompt: "", variables: "", guidance: "", rules: "", artifacts: "" };
   assert.deepEqual(guideEvents(none), []);
-  const all = { prompt: "p", variables: "{}", guidance: "g", rules: "[1]", artifacts: '{"a":null}' };
+  const all = {
+    prompt: "p",
+    variables: "{}",
+    guidance: "g",
+    rules: "[1]",
+    artifacts: '{"a":null}',
+  };
   assert.deepEqual(guideEvents(all).slice(1), [
     { kind: "variables_patched", body: { form: "merge", patch: {} } },
     { kind: "rules_changed", body: { rules: [1] } },
