@@ -208,11 +208,12 @@ test("plots_fifty_lineages_and_loses_no_spike", async () => {
 });
 
 test("marks_and_guidance_are_ticks_of_a_chart", async () => {
-  const task = harness.world.tasks.get("tune-river")!;
+  const own = await Harness.start(world(0));
+  const task = own.world.tasks.get("tune-river")!;
   const lane = task.lanes[3]!;
-  append(harness.world, task, lane, [{ kind: "guidance_given", text: "Smaller steps." }]);
+  append(own.world, task, lane, [{ kind: "guidance_given", text: "Smaller steps." }]);
   const fragment = "#/metrics?at=tune-river/3&metric=loss&x=offset";
-  const { page, errors } = await harness.open(fragment);
+  const { page, errors } = await own.open(fragment);
   await page.locator(".chart canvas").waitFor();
   await sees(page, "120 marks and 1 of guidance on the x axis: tune-river/3");
   await settled(page);
@@ -223,7 +224,7 @@ test("marks_and_guidance_are_ticks_of_a_chart", async () => {
   await page.getByRole("button", { name: "@361 guidance" }).click();
   await until("the guidance", () => page.url().includes("#/task/tune-river/3@361"));
   // And so does a click on a tick; a click elsewhere leads to the value.
-  await page.goto(`${harness.mock.url}/${fragment}`);
+  await page.goto(`${own.mock.url}/${fragment}`);
   await page.locator(".chart canvas").waitFor();
   await sees(page, "120 marks");
   await settled(page);
