@@ -52,6 +52,7 @@ before(async () => {
   if (skip) return;
   folder = mkdtempSync(join(tmpdir(), "milepost-page-"));
   record("library-0", linesOf(agent(), 0));
+  record("library-1", linesOf(agent(), 1));
   record("library-2", linesOf(agent(), 2));
   record("tune", linesOf(optimizer()));
   record("春雨", linesOf(chinese()));
@@ -80,7 +81,8 @@ const SCREENS: [fragment: string, text: string | RegExp][] = [
   ["#/task/hostile", "large"],
   ["#/task/none", "It is not there, or it is not yours"],
   ["#/compare?a=library-0&b=library-2", "only here"],
-  ["#/metrics?at=tune&at=春雨", "step_size"],
+  ["#/compare?a=library-0&b=library-1&c=library-2&d=none", "there is no task `none`"],
+  ["#/metrics?at=tune&at=春雨", "120 marks and 0 of guidance on the x axis"],
   ["#/store", "Copy the anchor"],
 ];
 
@@ -147,6 +149,8 @@ test("the real service forks, moves, undoes, guides and marks", async () => {
 
   await press(page, "i");
   await page.getByLabel("Guidance").fill("Both, please.");
+  await page.getByLabel("Rules").fill('{"most": 2}');
+  await page.getByLabel("Artifacts").fill('{"plan": "renew", "old": null}');
   await page.locator("dialog .foot .main").click();
   await sees(page, "Appended.", ".notice");
   await closed(page);
@@ -154,7 +158,33 @@ test("the real service forks, moves, undoes, guides and marks", async () => {
   await page.getByLabel("Label").fill("checked");
   await page.locator("dialog .foot .main").click();
   await sees(page, "Marked.", ".notice");
-  assert.match(run("--server", serviceUrl(), "log", "library-2", "--json"), /Both, please\./);
+  const guided = run("--server", serviceUrl(), "log", "library-2", "--json");
+  for (const text of [/Both, please\./, /"most":\s*2/, /"plan":\s*"renew"/]) {
+    assert.match(guided, text);
+  }
+  assert.deepEqual(errors, []);
+}, skip);
+
+test("the real service aligns three tasks, and says that they have no files", async () => {
+  const { page, errors } = await harness.open("#/compare?a=library-0&b=library-1&c=tune");
+  await page.locator("#aligned .row").first().waitFor();
+  await settled(page);
+  assert.equal(await page.locator(".facts tbody tr").count(), 2);
+  await press(page, "3");
+  await sees(page, "Of one of the two, or of both, no folder was captured");
+  await press(page, "2");
+  await sees(page, "From library-0 to library-1");
+  assert.deepEqual(errors, []);
+}, skip);
+
+test("the real service has finer buckets for the map", async () => {
+  const { page, errors, asked } = await harness.open("#/task/tune/0@300");
+  await page.locator(".map .own").first().waitFor({ state: "attached" });
+  await settled(page);
+  await page.getByRole("button", { name: "Zoom in" }).click();
+  await sees(page, /^@\d+ to @\d+$/, ".map .zoom");
+  await until("finer buckets", () => asked.some((one) => one.includes("buckets=2000")));
+  await until("the marks", async () => (await page.locator(".map .tick-mark").count()) > 5);
   assert.deepEqual(errors, []);
 }, skip);
 
