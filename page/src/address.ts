@@ -15,7 +15,7 @@ export type Route =
 
 export const TASKS: Route = { screen: "tasks", q: "", sort: "", columns: "", at: "" };
 
-/** Names of the addresses of a comparison, in order. */
+/** Names of the addresses of a comparison, in order; further ones are `at`. */
 const SIDES = ["a", "b", "c", "d", "e", "f"];
 
 function one<T extends string>(text: string | null, of: readonly T[], otherwise: T): T {
@@ -56,7 +56,8 @@ export function parseRoute(fragment: string): Route {
     };
   }
   if (path === "/compare") {
-    const of = SIDES.map((name) => get.get(name)).filter((value) => value !== null);
+    const named = SIDES.map((name) => get.get(name)).filter((value) => value !== null);
+    const of = [...named, ...get.getAll("at")];
     return { screen: "compare", of, only: say("only") === "1", texts: say("texts") === "1" };
   }
   if (path === "/metrics") {
@@ -101,9 +102,8 @@ export function formatRoute(route: Route): string {
         ["view", route.view],
       ]);
     case "compare": {
-      const sides = route.of.map((value, i): [string, string] => [SIDES[i] ?? "", value]);
       return withQuery("#/compare", [
-        ...sides.slice(0, SIDES.length),
+        ...route.of.map((value, i): [string, string] => [SIDES[i] ?? "at", value]),
         ["only", route.only ? "1" : ""],
         ["texts", route.texts ? "1" : ""],
       ]);

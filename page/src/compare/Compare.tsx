@@ -1,9 +1,10 @@
-// Comparison of two histories, turn by turn.
+// Comparison of two to six histories, turn by turn: the first one with each of the others.
 
-import { openFork } from "#acting";
+import { FilesApart, openFork } from "#acting";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { parsePoint } from "../address.ts";
 import type { Route } from "../address.ts";
+import type { Turn } from "../api/types.ts";
 import { go, isShare, openDialog, say } from "../app-state.ts";
 import { GoToDialog } from "../dialogs/GoTo.tsx";
 import { whyReadOnly } from "../dialogs/Dialog.tsx";
@@ -13,24 +14,28 @@ import { Layout } from "../list/geometry.ts";
 import { List } from "../list/List.tsx";
 import type { ListHandle } from "../list/List.tsx";
 import { Frame } from "../parts/Frame.tsx";
-import { Choice, copy, ProblemBox } from "../parts/ui.tsx";
+import { copy, ProblemBox } from "../parts/ui.tsx";
 import { Text } from "../text/Text.tsx";
 import { words } from "../words/index.ts";
 import { taskRoute } from "../tasks/Chosen.tsx";
-import { AlignedRow } from "./AlignedRow.tsx";
+import { AlignedRow, letterOf } from "./AlignedRow.tsx";
 import { Counts } from "./Counts.tsx";
 import { linesOf } from "./lines.ts";
 import type { Line } from "./lines.ts";
-import { AlignSource } from "./source.ts";
+import { isSame } from "./merge.ts";
+import { Columns } from "./source.ts";
 import { StatesApart } from "./StatesApart.tsx";
 
 type CompareRoute = Extract<Route, { screen: "compare" }>;
 
-function useAlign(route: CompareRoute): AlignSource | null {
-  const [a, b] = route.of;
+/** Histories that fit next to each other. */
+const MOST = 6;
+
+function useColumns(route: CompareRoute): Columns | null {
+  const of = route.of.slice(0, MOST);
   const source = useMemo(
-    () => (a && b ? new AlignSource(a, b, route.texts) : null),
-    [a, b, route.texts],
+    () => (of.length > 1 ? new Columns(of, route.texts) : null),
+    [of.join(" "), route.texts],
   );
   useEffect(() => {
     void source?.more();
@@ -41,7 +46,7 @@ function useAlign(route: CompareRoute): AlignSource | null {
 
 export function Compare({ route }: { route: CompareRoute }) {
   const w = words.value;
-  const source = useAlign(route);
+  const source = useColumns(route);
   if (!source) {
     return (
       <Frame head={<h1>{w.compare}</h1>} keys={[["leave", null, w.keyLeave]]}>
@@ -52,41 +57,73 @@ export function Compare({ route }: { route: CompareRoute }) {
       </Frame>
     );
   }
-  return <Pair key={`${source.a} ${source.b}`} route={route} source={source} />;
+  return <Sides key={source.of.join(" ")} route={route} source={source} />;
 }
 
-function pairNames(of: readonly string[]): [string, string][] {
-  const pairs: [string, string][] = [];
-  of.forEach((a, i) => {
-    of.forEach((b, j) => {
-      if (i !== j) pairs.push([`${i}-${j}`, `${a} · ${b}`]);
-    });
-  });
-  return pairs;
+type Shows = "turns" | "state" | "files";
+
+interface HeadProps {
+  source: Columns;
+  columns: readonly number[];
+  chosen: number;
+  choose: (column: number) => void;
 }
 
-function Pair({ route, source }: { route: CompareRoute; source: AlignSource }) {
+/** Names of the histories: a click chooses the one that keys act on. */
+function ColumnHeads({ source, columns, chosen, choose }: HeadProps) {
+  return (
+    <div class="row head crow">
+      {[0, ...columns].map((column) => (
+        <>
+          {column > 0 && <span class={column === (chosen || columns[0]) ? "" : "off"} />}
+          <button
+            type="button"
+            class={column === 0 || column === (chosen || columns[0]) ? "" : "off"}
+            aria-pressed={column === chosen}
+            onClick={() => choose(column)}
+          >
+            {letterOf(column)} · <Text text={source.of[column]!} />
+          </button>
+        </>
+      ))}
+    </div>
+  );
+}
+
+function Sides({ route, source }: { route: CompareRoute; source: Columns }) {
   const w = words.value;
-  const items = source.items.value;
-  const problem = source.problem.value;
-  const lines = useMemo(() => linesOf(items, route.only), [items, route.only]);
+  const rows = source.rows.value;
+  const there = source.there.value;
+  const lines = useMemo(() => linesOf(rows, route.only), [rows, route.only]);
   const layout = useMemo(() => new Layout(lines.length, 66), [lines.length]);
   const list = useRef<ListHandle>(null);
   const [cursor, setCursor] = useState(0);
+  const [wanted, setWanted] = useState(1);
   const jumped = useRef(false);
-  const [shows, setShows] = useState<"turns" | "state">("turns");
+  const [shows, setShows] = useState<Shows>("turns");
   const line = lines[Math.min(cursor, lines.length - 1)];
-  const item = line && "item" in line ? line.item : null;
+  const row = line && "row" in line ? line.row : null;
+  const columns = shows === "turns" ? there : source.pairs.map((_, i) => i + 1);
+  const chosen = wanted === 0 || columns.includes(wanted) ? wanted : (columns[0] ?? 1);
+  const against = chosen || (columns[0] ?? 1);
 
+  const choose = (column: number) => setWanted(column);
+  const beside = (by: 1 | -1) => {
+    const all = [0, ...columns];
+    const next = all[all.indexOf(chosen) + by];
+    if (next === undefined) return say(w.noFurther);
+    choose(next);
+    say(`${letterOf(next)} · ${source.of[next]}`);
+  };
   const move = (to: number) => {
     const flat = Math.max(0, Math.min(lines.length - 1, to));
     setCursor(flat);
     list.current?.show(flat, true);
   };
-  const isDifferent = (one: Line) => "item" in one && one.item.op !== "same";
+  const isDifferent = (one: Line) => "row" in one && !isSame(one.row);
   const toDifference = async (direction: 1 | -1) => {
     for (;;) {
-      const now = linesOf(source.items.peek(), route.only);
+      const now = linesOf(source.rows.peek(), route.only);
       const after = now.findIndex((one, i) => i > cursor && isDifferent(one));
       const found =
         direction === 1 ? after : now.findLastIndex((one, i) => i < cursor && isDifferent(one));
@@ -98,7 +135,7 @@ function Pair({ route, source }: { route: CompareRoute; source: AlignSource }) {
 
   // Begins at the first difference.
   useEffect(() => {
-    if (jumped.current || items.length === 0) return;
+    if (jumped.current || rows.length === 0) return;
     jumped.current = true;
     list.current?.focus();
     const first = lines.findIndex(isDifferent);
@@ -106,28 +143,34 @@ function Pair({ route, source }: { route: CompareRoute; source: AlignSource }) {
       setCursor(first);
       list.current?.show(first, true);
     }
-  }, [items.length]);
+  }, [rows.length]);
 
-  const open = (side: "a" | "b") => {
-    const turn = item?.[side] ?? null;
-    if (!turn) return say(w.noFurther);
-    const { task, lineage } = parsePoint(side === "a" ? source.a : source.b);
-    const base = lineage === null ? task : `${task}/${lineage}`;
-    go(taskRoute(lineage === null ? base : `${base}@${turn.first}`));
+  /** The turn of the chosen history, or of the first that has one in this row. */
+  const turn = (): [number, Turn] | null => {
+    for (const column of [chosen, 0, ...there]) {
+      const found = column === 0 ? row?.a : row?.others[column - 1]?.b;
+      if (found) return [column, found];
+    }
+    return null;
+  };
+  const at = turn();
+  const open = () => {
+    if (!at) return say(w.noFurther);
+    const { task, lineage } = parsePoint(source.of[at[0]]!);
+    go(taskRoute(lineage === null ? task : `${task}/${lineage}@${at[1].first}`));
   };
   const forkHere = () => {
-    const side = item?.a ? "a" : "b";
-    const turn = item?.[side];
-    const { task, lineage } = parsePoint(side === "a" ? source.a : source.b);
-    if (!turn || lineage === null) return say(w.noFurther);
-    const [first, next] = [Number(turn.first), Number(turn.next)];
-    const selection = { task, lineage, offset: first, first, next, turn: null };
-    openFork(selection);
+    const { task, lineage } = parsePoint(at ? source.of[at[0]]! : "");
+    if (!at || lineage === null) return say(w.noFurther);
+    const [first, next] = [Number(at[1].first), Number(at[1].next)];
+    openFork({ task, lineage, offset: first, first, next, turn: null });
   };
   const swap = () => {
-    const [a, b, ...rest] = route.of;
-    go({ ...route, of: [b!, a!, ...rest] }, true);
+    const of = [...route.of];
+    [of[0], of[against]] = [of[against]!, of[0]!];
+    go({ ...route, of }, true);
   };
+  const toggle = (what: Shows) => setShows(shows === what ? "turns" : what);
   useActs({
     down: () => move(cursor + 1),
     up: () => move(cursor - 1),
@@ -135,15 +178,16 @@ function Pair({ route, source }: { route: CompareRoute; source: AlignSource }) {
     last: () => move(lines.length - 1),
     nextHit: () => void toDifference(1),
     previousHit: () => void toDifference(-1),
-    open: { run: () => open(item?.b ? "b" : "a"), name: item?.b ? w.openB : w.openA },
-    previousPane: { run: () => open("a"), name: w.openA },
-    nextPane: { run: () => open("b"), name: w.openB },
+    open: { run: open, name: w.openColumn(letterOf(at?.[0] ?? chosen)) },
+    previousPane: { run: () => beside(-1), name: w.columnBefore },
+    nextPane: { run: () => beside(1), name: w.columnAfter },
     view: {
       run: () => go({ ...route, only: !route.only }, true),
       name: w.onlyDifferences,
     },
     tab1: { run: () => setShows("turns"), name: w.steps },
     tab2: { run: () => setShows("state"), name: w.state },
+    tab3: { run: () => setShows("files"), name: w.files },
     leave: () => history.back(),
     goTo: () => openDialog(() => <GoToDialog lineage={null} />),
     fork: { run: forkHere, why: whyReadOnly() },
@@ -153,48 +197,34 @@ function Pair({ route, source }: { route: CompareRoute; source: AlignSource }) {
 
   const onWindow = useMemo(
     () => (_: number, end: number) => {
-      if (source.hasMore && end > linesOf(source.items.peek(), route.only).length - 50) {
+      if (source.hasMore && end > linesOf(source.rows.peek(), route.only).length - 50) {
         void source.more();
       }
     },
     [source, route.only],
   );
-  const side = (letter: string, address: string) => (
-    <span class="chip m">
-      {letter} <Text text={address} />
-    </span>
+  const tab = (what: Shows, name: string, key: string) => (
+    <button type="button" aria-pressed={shows === what} onClick={() => toggle(what)}>
+      {name} <kbd aria-hidden="true">{key}</kbd>
+    </button>
   );
+  const [a, b] = [source.of[0]!, source.of[against]!];
+  const problem = source.pairs[0]!.problem.value;
+  const props = { source, columns, chosen, choose };
   return (
     <Frame
       head={
         <>
           <h1>{w.compare}</h1>
-          {side("A", source.a)}
-          {side("B", source.b)}
+          <span class="chip m">
+            A <Text text={a} />
+          </span>
         </>
       }
       buttons={
         <>
-          {route.of.length > 2 && (
-            <Choice
-              label={w.comparePair}
-              value="0-1"
-              of={pairNames(route.of)}
-              onChange={(value) => {
-                const [i, j] = value.split("-").map(Number);
-                const pair = [route.of[i!]!, route.of[j!]!];
-                const rest = route.of.filter((one) => !pair.includes(one));
-                go({ ...route, of: [...pair, ...rest] }, true);
-              }}
-            />
-          )}
-          <button
-            type="button"
-            aria-pressed={shows === "state"}
-            onClick={() => setShows(shows === "state" ? "turns" : "state")}
-          >
-            {w.state} <kbd aria-hidden="true">2</kbd>
-          </button>
+          {tab("state", w.state, "2")}
+          {tab("files", w.files, "3")}
           <button
             type="button"
             aria-pressed={route.only}
@@ -212,7 +242,7 @@ function Pair({ route, source }: { route: CompareRoute; source: AlignSource }) {
           <button
             type="button"
             onClick={() =>
-              go({ screen: "metrics", at: route.of.slice(0, 6), metric: "", x: "step" })
+              go({ screen: "metrics", at: route.of.slice(0, 50), metric: "", x: "step" })
             }
           >
             {w.metrics}
@@ -222,44 +252,48 @@ function Pair({ route, source }: { route: CompareRoute; source: AlignSource }) {
           </button>
         </>
       }
-      foot={<span>{w.countTurns(count(items.length))}</span>}
+      foot={<span>{w.countTurns(count(rows.length))}</span>}
       keys={[
         ["nextHit", "previousHit", w.hintHit],
         ["down", "up", w.hintTurn],
+        ["previousPane", "nextPane", w.hintColumn],
         ["open", null, w.hintOpen],
         ["fork", null, w.doFork],
         ["actions", null, w.actions],
       ]}
       end={<span>{route.texts ? w.alignedByTexts : w.alignedBy}</span>}
     >
-      <main class="pane rest" aria-label={w.compare}>
-        {source.counts.value && <Counts source={source} />}
-        {shows === "state" ? (
-          <StatesApart a={source.a} b={source.b} />
-        ) : problem && items.length === 0 ? (
+      <main class="pane rest" aria-label={w.compare} style={{ "--others": columns.length }}>
+        {route.of.length > MOST && (
+          <div class="bar warn">{w.firstSix(count(MOST), count(route.of.length))}</div>
+        )}
+        <div class="sides" tabIndex={0} role="region" aria-label={w.firstDifference}>
+          <Counts source={source} />
+        </div>
+        {shows === "turns" && problem && there.length === 0 ? (
           <ProblemBox problem={problem} reload={() => void source.more()} />
-        ) : source.done.value && items.length === 0 ? (
+        ) : (
+          <ColumnHeads {...props} />
+        )}
+        {shows === "state" ? (
+          <StatesApart a={a} b={b} />
+        ) : shows === "files" ? (
+          <FilesApart key={`${a} ${b}`} a={a} b={b} />
+        ) : there.length === 0 ? null : !source.hasMore && rows.length === 0 ? (
           <div class="state">{w.noDifference}</div>
         ) : (
-          <>
-            <div class="row head crow">
-              <span>A · {source.a}</span>
-              <span />
-              <span>B · {source.b}</span>
-            </div>
-            <List
-              id="aligned"
-              label={w.compare}
-              layout={layout}
-              cursor={cursor}
-              handle={list}
-              onCursor={setCursor}
-              onOpen={() => open(item?.b ? "b" : "a")}
-              onWindow={onWindow}
-              rowProps={() => ({ class: "crow" })}
-              draw={(flat) => <AlignedRow line={lines[flat]} items={items} />}
-            />
-          </>
+          <List
+            id="aligned"
+            label={w.compare}
+            layout={layout}
+            cursor={cursor}
+            handle={list}
+            onCursor={setCursor}
+            onOpen={open}
+            onWindow={onWindow}
+            rowProps={() => ({ class: "crow" })}
+            draw={(flat) => <AlignedRow line={lines[flat]} {...props} />}
+          />
         )}
       </main>
     </Frame>

@@ -1,35 +1,79 @@
-// Counts of an alignment, above its items.
+// Counts of the alignments, above their rows: a line for each history.
 
 import { count } from "../format.ts";
+import { Text } from "../text/Text.tsx";
 import { words } from "../words/index.ts";
-import type { AlignSource } from "./source.ts";
+import { letterOf } from "./AlignedRow.tsx";
+import type { AlignSource, Columns } from "./source.ts";
 
-export function Counts({ source }: { source: AlignSource }) {
-  const w = words.value;
-  const counts = source.counts.value!;
-  const first = source.items.value.find((item) => item.op !== "same");
-  const place = first
-    ? [first.a && `A @${first.a.first}`, first.b && `B @${first.b.first}`]
-        .filter(Boolean)
-        .join(" · ")
-    : w.noDifference;
-  const facts: [string, string, string][] = [
-    [w.commonTurns, count(source.common.value), ""],
-    [w.sameTurns, count(counts.same), ""],
-    [w.changedTurns, count(counts.changed), counts.changed === "0" ? "" : "warn"],
-    [w.onlyInA, count(counts.only_a), counts.only_a === "0" ? "" : "bad"],
-    [w.onlyInB, count(counts.only_b), counts.only_b === "0" ? "" : "bad"],
-    [w.movedTurns, count(counts.moved), counts.moved === "0" ? "" : "warn"],
-    [w.firstDifference, place, ""],
+function placeOf(pair: AlignSource, letter: string): string {
+  const first = pair.items.value.find((item) => item.op !== "same");
+  if (!first) return pair.done.value ? words.value.noDifference : "…";
+  const places = [first.a && `A @${first.a.first}`, first.b && `${letter} @${first.b.first}`];
+  return places.filter(Boolean).join(" · ");
+}
+
+function Numbers({ pair, letter }: { pair: AlignSource; letter: string }) {
+  const counts = pair.counts.value;
+  // What has no alignment says why.
+  const problem = pair.problem.value;
+  if (problem) {
+    return (
+      <td class="warn" colSpan={7}>
+        <Text text={problem.detail || problem.title || words.value.noAnswer} />
+      </td>
+    );
+  }
+  if (!counts) return <td colSpan={7}>…</td>;
+  const cells: [string, string][] = [
+    [String(pair.common.value), ""],
+    [counts.same, ""],
+    [counts.changed, "warn"],
+    [counts.only_a, "bad"],
+    [counts.only_b, "bad"],
+    [counts.moved, "warn"],
   ];
   return (
-    <div class="facts">
-      {facts.map(([name, value, tone]) => (
-        <div>
-          <span>{name}</span>
-          <b class={tone}>{value}</b>
-        </div>
+    <>
+      {cells.map(([value, tone]) => (
+        <td class={value === "0" ? "" : tone}>{count(value)}</td>
       ))}
-    </div>
+      <td>{placeOf(pair, letter)}</td>
+    </>
+  );
+}
+
+export function Counts({ source }: { source: Columns }) {
+  const w = words.value;
+  const names = [
+    w.compareWith,
+    w.commonTurns,
+    w.sameTurns,
+    w.changedTurns,
+    w.onlyInA,
+    w.onlyInOther,
+    w.movedTurns,
+    w.firstDifference,
+  ];
+  return (
+    <table class="facts">
+      <thead>
+        <tr>
+          {names.map((name) => (
+            <th scope="col">{name}</th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {source.pairs.map((pair, i) => (
+          <tr>
+            <th scope="row">
+              {letterOf(i + 1)} <Text text={pair.b} />
+            </th>
+            <Numbers pair={pair} letter={letterOf(i + 1)} />
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }

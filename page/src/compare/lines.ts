@@ -1,18 +1,18 @@
-// Lines of a comparison: items of the alignment, and runs of equal ones that are folded.
+// Lines of a comparison: rows of the alignments, and runs of equal ones that are folded.
 
-import type { AlignItem } from "../api/types.ts";
+import { isSame } from "./merge.ts";
+import type { Row } from "./merge.ts";
 
-/** Rows of the list: items of the alignment, and runs of equal ones that are folded. */
-export type Line = { item: AlignItem; index: number } | { run: number };
+export type Line = { row: Row } | { run: number };
 
-export function linesOf(items: readonly AlignItem[], only: boolean): Line[] {
-  if (!only) return items.map((item, index) => ({ item, index }));
+export function linesOf(rows: readonly Row[], only: boolean): Line[] {
+  if (!only) return rows.map((row) => ({ row }));
   const lines: Line[] = [];
-  items.forEach((item, index) => {
+  for (const row of rows) {
     const last = lines[lines.length - 1];
-    if (item.op !== "same") lines.push({ item, index });
+    if (!isSame(row)) lines.push({ row });
     else if (last && "run" in last) last.run += 1;
     else lines.push({ run: 1 });
-  });
+  }
   return lines;
 }

@@ -8,6 +8,7 @@ import { settings } from "../settings.ts";
 import { language, words } from "../words/index.ts";
 import { aligned, known } from "./lines.ts";
 import type { Line } from "./lines.ts";
+import type { Drawing } from "./ticks.tsx";
 
 interface ChartProps {
   name: string;
@@ -17,8 +18,10 @@ interface ChartProps {
   height: number;
   /** Line that is drawn on top, in the accent's colour. */
   chosen: number;
+  /** Events of the chosen line on the x axis. */
+  ticks: Drawing | null;
   onCursor: (x: number | null) => void;
-  onOpen: (line: Line, x: number) => void;
+  onOpen: (line: Line, offset: string) => void;
 }
 
 const DASHES = [[], [5, 3], [2, 2], [8, 3, 2, 3]];
@@ -65,7 +68,13 @@ function seriesOf(props: ChartProps): { series: uPlot.Series[]; bands: uPlot.Ban
   return { series, bands };
 }
 
-function optionsOf(props: ChartProps, width: number): uPlot.Options {
+function drawTicks(plot: uPlot, { ticks, lines, chosen }: ChartProps): void {
+  const { ink, others } = colours();
+  const line = lines[chosen];
+  if (line) ticks?.draw(plot, line, { mark: ink, guidance: others[1]! });
+}
+
+function optionsOf(props: ChartProps, width: number, latest: () => ChartProps): uPlot.Options {
   const { line, ink } = colours();
   const x = (values: number[]) =>
     values.map((value) => (props.axis === "time" ? shortTime(value) : count(value)));
@@ -86,6 +95,7 @@ function optionsOf(props: ChartProps, width: number): uPlot.Options {
     legend: { show: false },
     cursor: { drag: { x: true, y: false }, points: { show: false }, sync: { key: "metrics" } },
     hooks: {
+      draw: [(plot) => drawTicks(plot, latest())],
       setCursor: [
         (plot) => {
           const i = plot.cursor.idx;
@@ -121,26 +131,44 @@ export function Chart(props: ChartProps) {
 
   useEffect(() => {
     const element = box.current!;
-    const made = new uPlot(optionsOf(props, element.clientWidth || 800), dataOf(props), element);
+    const made = new uPlot(
+      optionsOf(props, element.clientWidth || 800, () => latest.current),
+      dataOf(props),
+      element,
+    );
     plot.current = made;
     const watch = new ResizeObserver(() => {
       if (element.clientWidth > 0)
         made.setSize({ width: element.clientWidth, height: props.height });
     });
     watch.observe(element);
-    const click = () => {
+    const tickAt = ({ offsetX, offsetY }: MouseEvent) => {
+      const { ticks, lines, chosen } = latest.current;
+      const line = lines[chosen];
+      return (line && ticks?.at(made, line, offsetX, offsetY)) ?? null;
+    };
+    made.over.addEventListener("click", (event) => {
       const i = made.cursor.idx;
       const now = latest.current;
       const line = now.lines[now.chosen];
       const x = i == null ? undefined : made.data[0][i];
-      if (line && x !== undefined) now.onOpen(line, x);
-    };
-    made.over.addEventListener("click", click);
+      const places = line?.places ?? [];
+      const place =
+        x === undefined ? undefined : (places.findLast((one) => one.x <= x) ?? places[0]);
+      const offset = tickAt(event)?.offset ?? place?.at;
+      if (line && offset !== undefined) now.onOpen(line, String(offset));
+    });
+    made.over.addEventListener("mousemove", (event) => {
+      const tick = tickAt(event);
+      made.over.title = tick ? `@${tick.offset} ${tick.mark?.label ?? tick.text}` : "";
+    });
     return () => {
       watch.disconnect();
       made.destroy();
     };
   }, [props.lines, props.log, props.chosen, props.axis, props.height, theme, text]);
+
+  useEffect(() => plot.current?.redraw(false), [props.ticks]);
 
   const label = words.value.chartOf(props.name, String(props.lines.length));
   return <div class="chart" ref={box} role="img" aria-label={label} />;

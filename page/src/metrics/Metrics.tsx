@@ -1,5 +1,6 @@
 // Metrics of many lineages and tasks, as small charts over one axis.
 
+import { useTicks } from "#acting";
 import { useMemo, useState } from "preact/hooks";
 import { parsePoint, TASKS } from "../address.ts";
 import type { Axis, Route } from "../address.ts";
@@ -16,6 +17,7 @@ import { words } from "../words/index.ts";
 import { Chart } from "./Chart.tsx";
 import { linesOf } from "./lines.ts";
 import type { Line } from "./lines.ts";
+import type { Drawing } from "./ticks.tsx";
 import { NumbersTable } from "./NumbersTable.tsx";
 import { Values } from "./Values.tsx";
 
@@ -55,8 +57,9 @@ interface ShownProps {
   height: number;
   chosen: number;
   table: boolean;
+  ticks: Drawing | null;
   onCursor: (x: number | null) => void;
-  onOpen: (line: Line, x: number) => void;
+  onOpen: (line: Line, offset: string) => void;
 }
 
 function Shown(props: ShownProps) {
@@ -82,6 +85,7 @@ function Shown(props: ShownProps) {
           log={props.log}
           height={props.height}
           chosen={props.chosen}
+          ticks={props.ticks}
           onCursor={props.onCursor}
           onOpen={props.onOpen}
         />
@@ -113,13 +117,12 @@ export function Metrics({ route }: { route: MetricsRoute }) {
     share: { run: () => {}, why: isShare() ? w.shareWhy : w.notYet },
     copyLink: () => void copy(location.href),
   });
-  const onOpen = (line: Line, place: number) => {
-    const at = line.places.findLast((one) => one.x <= place) ?? line.places[0];
-    if (!at) return;
-    const { task, lineage } = parsePoint(line.address);
-    const address = lineage === null ? task : `${task}/${lineage}@${at.at}`;
+  const open = (of: string, offset: string) => {
+    const { task, lineage } = parsePoint(of);
+    const address = `${lineage === null ? task : `${task}/${lineage}`}@${offset}`;
     go({ screen: "task", address, tab: "step", pointer: "", view: "" });
   };
+  const ticks = useTicks(shown.length > 0 ? route.at[chosen] : undefined, route.x, open);
   return (
     <Frame
       head={
@@ -190,10 +193,12 @@ export function Metrics({ route }: { route: MetricsRoute }) {
               height={[420, 420, 320][shown.length] ?? 240}
               chosen={chosen}
               table={table}
+              ticks={ticks?.drawn ?? null}
               onCursor={setX}
-              onOpen={onOpen}
+              onOpen={(line, offset) => open(line.address, offset)}
             />
           ))}
+          {ticks?.list}
         </div>
         <Values route={route} names={shown} x={x} chosen={chosen} choose={setChosen} />
       </main>

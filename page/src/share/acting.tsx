@@ -1,16 +1,33 @@
 // In a share, what stands in place of `task/acting.tsx`: no action is there, and each key says why.
 
 import type { Acts } from "../keyboard.ts";
+import type { Ticks } from "../metrics/ticks.tsx";
 import type { Live } from "../task/live.ts";
+import type { Zoom, ZoomAsked } from "../task/zoom.tsx";
 import { words } from "../words/index.ts";
 
 export function FilesTab(_: unknown) {
   return <div class="state dim">{words.value.shareNoFiles}</div>;
 }
 
+export const FilesApart = FilesTab;
+
 const STILL: Live = { on: false, move: null, dismiss: () => {} };
 
 export const useLive = (..._: unknown[]): Live => STILL;
+
+export const useTicks = (..._: unknown[]): Ticks | null => null;
+
+export const useZoom = ({ most, bucketsOf }: ZoomAsked): Zoom => {
+  return {
+    range: [0, most],
+    bucketsOf,
+    drag: {},
+    hasDragged: () => false,
+    shade: null,
+    controls: null,
+  };
+};
 
 export function openFork(_: unknown): void {}
 

@@ -12,7 +12,7 @@ import { FileContent, nameOf } from "./FileContent.tsx";
 import type { TabProps } from "./props.ts";
 import { after, before } from "./selection.ts";
 
-const LISTED = 2000;
+export const LISTED = 2000;
 
 interface LineProps {
   file: CapturedFile;
@@ -21,7 +21,7 @@ interface LineProps {
   note?: string;
 }
 
-function FileLine({ file, chosen, choose, note }: LineProps) {
+export function FileLine({ file, chosen, choose, note }: LineProps) {
   const w = words.value;
   const name = nameOf(file);
   const size = file.kind === "link" ? w.linkTo(file.target ?? "") : bytes(file.size ?? "0");
@@ -40,7 +40,7 @@ function FileLine({ file, chosen, choose, note }: LineProps) {
   );
 }
 
-function changeWord(change: FileChange["change"]): string {
+export function changeWord(change: FileChange["change"]): string {
   const w = words.value;
   return {
     added: w.fileAdded,

@@ -1,5 +1,6 @@
 // Map of the lineages: a lane each, the offset from left to right.
 
+import { useZoom } from "#acting";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Bucket, Lineage, LineageSummary } from "../api/types.ts";
 import { count } from "../format.ts";
@@ -9,7 +10,8 @@ import { words } from "../words/index.ts";
 
 const LANE = 24;
 
-interface MapProps {
+export interface MapProps {
+  task: string;
   lineages: readonly Lineage[];
   summaries: readonly LineageSummary[];
   /** Lineage that is open, and its head. */
@@ -35,8 +37,8 @@ const MARK_GAP = 11;
 function Ticks({ x, y, buckets, from, own }: Omit<LaneProps, "head">) {
   const tone = own ? "tick" : "tick other";
   const mark = own ? "tick-mark" : "tick-mark other";
-  const second = buckets[1] ? Number(buckets[1].from) : 0;
-  const showsMarks = x(second) - x(0) >= MARK_GAP;
+  const [first, second] = buckets.map((bucket) => x(Number(bucket.from)));
+  const showsMarks = (second ?? 0) - (first ?? 0) >= MARK_GAP;
   const inLane = buckets.filter((bucket) => Number(bucket.from) + Number(bucket.events) > from);
   return (
     <>
@@ -89,15 +91,24 @@ export function LineageMap(props: MapProps) {
   }, [props.open, lineages.length]);
   const headOf = (one: Lineage) => (one.id === props.open ? props.head : Number(one.head));
   const most = Math.max(1, ...lineages.map(headOf));
-  const x = (offset: number) => Math.round((offset / most) * (width - 8) * 10) / 10 + 4;
+  const offsetAt = (clientX: number, [from, to]: readonly [number, number]) => {
+    const box = svg.current!.getBoundingClientRect();
+    const share = (clientX - box.left - 4) / (box.width - 8);
+    return from + Math.max(0, Math.min(1, share)) * (to - from);
+  };
+  const zoom = useZoom({ ...props, most, offsetAt });
+  const [from, to] = zoom.range;
+  const x = (offset: number) => {
+    return Math.round(((offset - from) / (to - from)) * (width - 8) * 10) / 10 + 4;
+  };
   const row = new Map(lineages.map((one, i) => [one.id, i]));
   const y = (id: number) => (row.get(id) ?? 0) * LANE + LANE / 2;
   const height = lineages.length * LANE;
   const onClick = (event: MouseEvent) => {
-    const box = (event.currentTarget as Element).getBoundingClientRect();
+    const box = svg.current!.getBoundingClientRect();
     const lane = lineages[Math.floor((event.clientY - box.top) / LANE)];
-    if (!lane) return;
-    const offset = Math.round(((event.clientX - box.left) / box.width) * most);
+    if (!lane || zoom.hasDragged()) return;
+    const offset = Math.round(offsetAt(event.clientX, zoom.range));
     props.onGo(lane.id, Math.max(0, Math.min(offset, headOf(lane) - 1)));
   };
   return (
@@ -124,6 +135,7 @@ export function LineageMap(props: MapProps) {
         role="img"
         aria-label={w.lineageMapOf(count(lineages.length))}
         onClick={onClick}
+        {...zoom.drag}
       >
         {lineages.map((one) => {
           const fork = one.parent ? Number(one.parent.offset) : 0;
@@ -137,12 +149,18 @@ export function LineageMap(props: MapProps) {
                 from={fork}
                 head={headOf(one)}
                 own={one.id === props.open}
-                buckets={props.bucketsOf(one.id)}
+                buckets={zoom.bucketsOf(one.id)}
               />
             </>
           );
         })}
         <path class="cursor" d={`M${x(props.cursor)} 0V${height}`} />
+        {zoom.shade && (
+          <path
+            class="shade"
+            d={`M${x(zoom.shade[0])} 0H${x(zoom.shade[1])}V${height}H${x(zoom.shade[0])}z`}
+          />
+        )}
       </svg>
       <div class="ends">
         {lineages.map((one) => {
@@ -154,6 +172,7 @@ export function LineageMap(props: MapProps) {
           );
         })}
       </div>
+      {zoom.controls}
     </section>
   );
 }

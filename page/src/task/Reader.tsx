@@ -306,6 +306,7 @@ export function Reader(props: ReaderProps) {
       {live.move && <MovedBar task={model.task} move={live.move} dismiss={live.dismiss} />}
       <ProgressBar model={model} search={search} />
       <LineageMap
+        task={model.task}
         lineages={props.lineages}
         summaries={props.summary.lineages}
         open={model.lineage}

@@ -18,8 +18,11 @@ import type { ReaderProps } from "./props.ts";
 import { after } from "./selection.ts";
 import type { Selection } from "./selection.ts";
 
+export { FilesApart } from "../compare/FilesApart.tsx";
+export { useTicks } from "../metrics/ticks.tsx";
 export { FilesTab } from "./FilesTab.tsx";
 export { useLive } from "./live.ts";
+export { useZoom } from "./zoom.tsx";
 
 export function openFork(selection: Selection): void {
   openDialog(() => <ForkDialog selection={selection} />);

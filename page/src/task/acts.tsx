@@ -86,9 +86,10 @@ function compare(props: ActsProps): void {
   const active = `${props.summary.id}/${props.summary.active}`;
   const pair = isShare() && own !== active ? [active, own] : lineagesToCompare(props.summary);
   const of = others.length > 0 ? [...others, own] : pair.includes(own) ? pair : [pair[0], own];
-  const sides = of.filter((address) => address !== undefined);
-  if (new Set(sides).size < 2) say(words.value.chooseFirst);
-  else go({ screen: "compare", of: sides.slice(0, 6), only: false, texts: false });
+  if (isShare() && others.length > 0) of.unshift(active);
+  const sides = [...new Set(of)].filter((address) => address !== undefined);
+  if (sides.length < 2) say(words.value.chooseFirst);
+  else go({ screen: "compare", of: sides, only: false, texts: false });
 }
 
 export function useTaskActs(props: ActsProps): void {

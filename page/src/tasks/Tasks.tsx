@@ -164,7 +164,7 @@ export function Tasks({ route }: { route: TasksRoute }) {
   const compare = () => {
     const of = chosen.value.length > 1 ? chosen.value : task ? lineagesToCompare(task) : [];
     if (of.length < 2) say(w.chooseFirst);
-    else go({ screen: "compare", of: of.slice(0, 6), only: false, texts: false });
+    else go({ screen: "compare", of: [...of], only: false, texts: false });
   };
   useActs({
     down: () => move(cursor + 1),

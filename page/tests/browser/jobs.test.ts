@@ -2,8 +2,18 @@
 
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
-import { Harness, assertAccessible, closed, nodes, press, sees, test, until } from "./harness.ts";
-import { world } from "../mock/world.ts";
+import {
+  Harness,
+  assertAccessible,
+  closed,
+  nodes,
+  press,
+  sees,
+  settled,
+  test,
+  until,
+} from "./harness.ts";
+import { append, world } from "../mock/world.ts";
 
 let harness: Harness;
 before(async () => (harness = await Harness.start(world(10_000))));
@@ -183,6 +193,41 @@ test("finds_the_first_event_where_the_score_fell", async () => {
   assert.deepEqual(errors, []);
 });
 
+test("guides_by_rules_and_artifacts", async () => {
+  const lane = harness.world.tasks.get("stones")!.lanes[0]!;
+  const { page, errors } = await harness.open("#/task/stones");
+  await sees(page, "87 stones", ".list");
+  await press(page, "i");
+  const act = page.getByRole("button", { name: "Append" });
+  await page.getByLabel("Artifacts").fill("[1]");
+  await sees(page, "an object is needed", "dialog pre");
+  assert.equal(await act.isDisabled(), true);
+  await page.getByLabel("Artifacts").fill('{"plan": "grey", "old": null}');
+  await page.getByLabel("Rules").fill('{"max": 3');
+  await sees(page, "Rules (JSON, in place of those before):", "dialog pre");
+  assert.equal(await act.isDisabled(), true);
+  await page.getByLabel("Rules").fill('{"max": 3}');
+  const shown = [
+    '{"kind":"rules_changed","body":{"rules":{"max":3}}}',
+    '{"kind":"artifacts_edited","body":{"artifacts":{"plan":"grey","old":null}}}',
+  ];
+  await until("the events", async () => {
+    return (await page.locator("dialog pre").innerText()) === shown.join("\n");
+  });
+  await assertAccessible(page, "guide with rules and artifacts");
+  await act.click();
+  await until("the edits", () => lane.events.at(-1)!.kind === "artifacts_edited");
+  assert.deepEqual(
+    lane.events.slice(-2).map((one) => one.body),
+    [
+      { kind: "rules_changed", rules: { max: 3 } },
+      { kind: "artifacts_edited", artifacts: { plan: "grey", old: null } },
+    ],
+  );
+  await closed(page);
+  assert.deepEqual(errors, []);
+});
+
 test("plots_fifty_lineages_and_loses_no_spike", async () => {
   const at = Array.from({ length: 50 }, (_, i) => `at=tune-river/${i}`).join("&");
   const { page, errors } = await harness.open(`#/metrics?${at}&metric=loss`);
@@ -200,6 +245,45 @@ test("plots_fifty_lineages_and_loses_no_spike", async () => {
   );
   assert.ok(greatest > 900);
   assert.ok((await nodes(page)) < 3_000, String(await nodes(page)));
+  assert.deepEqual(errors, []);
+});
+
+test("marks_and_guidance_are_ticks_of_a_chart", async () => {
+  const own = await Harness.start(world(0));
+  const task = own.world.tasks.get("tune-river")!;
+  const lane = task.lanes[3]!;
+  append(own.world, task, lane, [{ kind: "guidance_given", text: "Smaller steps." }]);
+  const fragment = "#/metrics?at=tune-river/3&metric=loss&x=offset";
+  const { page, errors } = await own.open(fragment);
+  await page.locator(".chart canvas").waitFor();
+  await sees(page, "120 marks and 1 of guidance on the x axis: tune-river/3");
+  await settled(page);
+  // The list leads to each.
+  await page.locator("summary").click();
+  await sees(page, "@361 guidance");
+  await assertAccessible(page, "list of ticks");
+  await page.getByRole("button", { name: "@361 guidance" }).click();
+  await until("the guidance", () => page.url().includes("#/task/tune-river/3@361"));
+  // And so does a click on a tick; a click elsewhere leads to the value.
+  await page.goto(`${own.mock.url}/${fragment}`);
+  await page.locator(".chart canvas").waitFor();
+  await sees(page, "120 marks");
+  await settled(page);
+  const over = page.locator(".chart .u-over");
+  const { width, height } = (await over.boundingBox())!;
+  const position = { x: width / 2, y: height - 4 };
+  await over.hover({ position });
+  const title = /^@(\d+) step-\d+$/.exec((await over.getAttribute("title"))!)!;
+  assert.equal(task.lanes[3]!.events[Number(title[1])]!.kind, "checkpoint_marked");
+  await over.click({ position });
+  await until("the mark", () => page.url().includes(`#/task/tune-river/3@${title[1]}`));
+  await page.goBack();
+  await page.locator(".chart canvas").waitFor();
+  await settled(page);
+  await over.click({ position: { x: width / 2, y: height / 3 } });
+  await until("the value", () => /tune-river\/3@\d+$/.test(page.url()));
+  const at = Number(page.url().split("@")[1]);
+  assert.equal(lane.events[at]!.kind, "step_finished");
   assert.deepEqual(errors, []);
 });
 
@@ -233,6 +317,151 @@ test("compares_the_states_of_two_lineages", async () => {
   await sees(page, "/message_count", ".change");
   await press(page, "1");
   await sees(page, "only here");
+  assert.deepEqual(errors, []);
+});
+
+test("compares_four_lineages_next_to_each_other", async () => {
+  const letters = ["a", "b", "c", "d"].map((letter, i) => `${letter}=library-34/${i}`).join("&");
+  const { page, errors } = await harness.open(`#/compare?${letters}`);
+  await sees(page, "only here");
+  await settled(page);
+  const counts = await page.locator(".facts tbody tr").allInnerTexts();
+  assert.deepEqual(counts, [
+    "B library-34/1\t1\t6\t0\t0\t0\t4\tA @8",
+    "C library-34/2\t5\t6\t0\t2\t1\t0\tA @28",
+    "D library-34/3\t8\t8\t0\t0\t0\t0\tThere is no difference.",
+  ]);
+  const selected = page.locator("#aligned .row[aria-selected=true]");
+  // Turns of another lineage are between those of the first.
+  await press(page, "n");
+  await until("the moved turn", async () =>
+    (await selected.innerText()).includes("also in A, step 2"),
+  );
+  assert.deepEqual(await selected.locator(".op").allInnerTexts(), ["⇅", "", ""]);
+  await press(page, "n", "n");
+  await until("the missing call", async () =>
+    (await selected.innerText()).includes("Maps of Rain"),
+  );
+  assert.deepEqual(await selected.locator(".op").allInnerTexts(), ["=", "A", "="]);
+  // A cell chooses its column, which Enter opens.
+  await selected.locator(".cell").nth(3).click();
+  await until("the column", async () => {
+    return (await page.locator("[aria-pressed=true]").innerText()).includes("D · library-34/3");
+  });
+  await press(page, "Enter");
+  await until("the fourth lineage", () => page.url().includes("#/task/library-34/3@29"));
+  await page.goBack();
+  await sees(page, "only here");
+  await page.getByRole("button", { name: "C · library-34/2" }).click();
+  await page.getByRole("button", { name: "Swap" }).click();
+  await until("the first column", () =>
+    page.url().includes("a=library-34/2&b=library-34/1&c=library-34/0"),
+  );
+  await sees(page, "not in A", "#aligned");
+  await page.getByRole("button", { name: "Only differences" }).click();
+  await sees(page, /\d same turns?/, "#aligned");
+  assert.ok((await nodes(page)) < 3_000);
+  assert.deepEqual(errors, []);
+});
+
+test("of_nine_lineages_six_are_next_to_each_other", async () => {
+  const at = Array.from({ length: 9 }, (_, i) => `at=tune-river/${i}`).join("&");
+  const { page, errors } = await harness.open(`#/compare?${at}`);
+  await sees(page, "The first 6 of 9 are next to each other. Metrics has all.");
+  await page.locator("#aligned .row").first().waitFor();
+  await settled(page);
+  assert.equal(await page.locator(".row.head button").count(), 6);
+  assert.ok((await nodes(page)) < 3_000, String(await nodes(page)));
+  await assertAccessible(page, "six columns");
+  await page.setViewportSize({ width: 640, height: 480 });
+  await settled(page);
+  assert.equal(await page.locator(".row.head button:visible").count(), 2);
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 640);
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await page.getByRole("button", { name: "Metrics" }).click();
+  await sees(page, "9 lineages", "header");
+  assert.deepEqual(errors, []);
+});
+
+test("a_column_without_an_alignment_says_so", async () => {
+  const { page, errors } = await harness.open("#/compare?a=library-34/0&b=nothing&c=library-34/2");
+  await sees(page, "only here");
+  await sees(page, "there is no task `nothing`", ".facts");
+  assert.deepEqual(await page.locator(".row.head button").allInnerTexts(), [
+    "A · library-34/0",
+    "C · library-34/2",
+  ]);
+  await assertAccessible(page, "a column without an alignment");
+  assert.deepEqual(errors, []);
+});
+
+test("compares_the_files_of_two_points", async () => {
+  const { page, errors } = await harness.open(
+    "#/compare?a=stones/0@10&b=stones/0@42&c=library-34/0",
+  );
+  await page.locator("#aligned .row").first().waitFor();
+  await page.getByRole("button", { name: "Files" }).click();
+  await sees(page, "From stones/0@10 to stones/0@42");
+  await page.getByRole("button", { name: "done.txt added" }).click();
+  await sees(page, "+<b>half of it</b>", ".hunk .is");
+  await page.getByRole("button", { name: "notes/count.md changed" }).click();
+  await sees(page, "Changes of notes/count.md");
+  await assertAccessible(page, "files of two points");
+  await page.getByRole("button", { name: "C · library-34/0" }).click();
+  await sees(page, "Of one of the two, or of both, no folder was captured before its end.");
+  await sees(page, "no capture before this point");
+  await assertAccessible(page, "no files of two points");
+  assert.deepEqual(errors, []);
+});
+
+test("zooms_the_map_by_dragging_and_by_buttons", async () => {
+  const { page, errors } = await harness.open("#/task/tune-river/7@300");
+  await page.locator(".map .own").first().waitFor({ state: "attached" });
+  await settled(page);
+  const shown = page.locator(".map .zoom span");
+  const box = (await page.locator(".map svg").boundingBox())!;
+  const from = harness.world.asked.length;
+  await page.mouse.move(box.x + box.width * 0.25, box.y + 20);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.35, box.y + 40, { steps: 4 });
+  await page.mouse.up();
+  await until("the part", async () => (await shown.innerText()) === "@89 to @125");
+  // A drag goes nowhere; finer buckets are asked for.
+  assert.match(page.url(), /7@300/);
+  await until("finer buckets", () =>
+    harness.world.asked.slice(from).some((one) => one.path.includes("buckets=2000")),
+  );
+  await settled(page);
+  assert.equal(await page.locator(".map .tick-mark:not(.other)").count(), 12);
+  await assertAccessible(page, "zoomed map");
+
+  // By keyboard. Where nothing is further, a button says so and does nothing.
+  const button = (name: string) => page.getByRole("button", { name });
+  await button("Later part").focus();
+  await press(page, "Enter");
+  await until("the later part", async () => (await shown.innerText()) === "@107 to @143");
+  await button("Zoom out").press("Enter");
+  await until("the larger part", async () => (await shown.innerText()) === "@53 to @197");
+  await button("Whole map").press("Enter");
+  await until("the whole map", async () => (await shown.innerText()) === "");
+  assert.equal(await button("Zoom out").getAttribute("aria-disabled"), "true");
+  await button("Zoom in").press("Enter");
+  // Around the cursor, which stays in view, in other lineages too.
+  await until("the cursor's part", async () => (await shown.innerText()) === "@253 to @343");
+  await page.locator("#steps").focus();
+  await press(page, "g");
+  await until("the cursor in view", async () => (await shown.innerText()) === "@0 to @90");
+  await press(page, "]");
+  await until("the lineage", () => page.url().includes("tune-river/8"));
+  await sees(page, /^@\d+ to @\d+$/, ".map .zoom");
+  // A click goes to the offset under it.
+  await page.goto(`${harness.mock.url}/#/task/tune-river/7@10`);
+  await page.locator(".map .own").first().waitFor({ state: "attached" });
+  await settled(page);
+  const click = { x: box.width * 0.5, y: 7 * 24 + 12 };
+  await page.locator(".map svg").click({ position: click });
+  await until("the click", () => /tune-river\/7@(4[3-7])$/.test(page.url()));
+  assert.ok((await nodes(page)) < 3_000, String(await nodes(page)));
   assert.deepEqual(errors, []);
 });
 

@@ -87,6 +87,35 @@ job("finds_the_call_that_only_one_lineage_made", "#/tasks", async (w, { page }) 
   await sees(page, "renew_loan", ".doc");
 });
 
+job("compares_three_lineages", "#/task/library-34/0", async (w, { page }) => {
+  for (const id of ["0", "1", "2"]) {
+    await until("the lineage", () => page.url().includes(`#/task/library-34/${id}`));
+    await page.locator(".list .row[aria-selected=true]").waitFor();
+    await settled(page);
+    await press(page, id === "2" ? "c" : "x");
+    if (id !== "2") await press(page, "]");
+  }
+  await until("the comparison", () => page.url().includes("c=library-34/2"));
+  await sees(page, w.onlyHere);
+  await settled(page);
+  const column = () => page.locator("[aria-pressed=true]").innerText();
+  assert.equal(await column(), "B · library-34/1");
+  await press(page, "l");
+  await until("the column", async () => (await column()) === "C · library-34/2");
+  await press(page, "l");
+  await sees(page, w.noFurther, ".notice");
+  await press(page, "3");
+  await sees(page, w.noCaptureApart);
+  await press(page, "2");
+  await sees(page, w.changesFrom("library-34/0", "library-34/2"));
+  await press(page, "1", "g", "n", "n", "n", "n");
+  await until("the difference", async () => /renew_loan\s+Maps/.test(await selected(page)));
+  await press(page, "h", "h");
+  await until("the column", async () => (await column()) === "A · library-34/0");
+  await press(page, "Enter");
+  await until("the first lineage", () => page.url().includes("#/task/library-34/0@"));
+});
+
 job("reads_a_step_to_its_last_byte", "#/tasks?q=hostile", async (w, { page }) => {
   await press(page, "Enter");
   await sees(page, "large", ".list");
@@ -178,6 +207,17 @@ job("pauses_guides_and_resumes", "#/task/stones", async (w, { page }, own) => {
   await until("the guidance", () => {
     return task.lanes[0]!.events.at(-1)!.body?.["text"] === "Only the grey ones.";
   });
+  await press(page, "i");
+  await until("the focus", async () => (await focused(page)) === w.guideText);
+  await tabTo(page, w.editRules);
+  await page.keyboard.type("[1, 2]");
+  await tabTo(page, w.editArtifacts);
+  await page.keyboard.type('{"plan": null}');
+  await tabTo(page, w.doGuide);
+  await press(page, "Enter");
+  await closed(page);
+  const kinds = () => task.lanes[0]!.events.slice(-2).map((one) => one.kind);
+  await until("the edits", () => kinds().join() === "rules_changed,artifacts_edited");
   await control(w.doResume, w.controlRunning, "running");
 });
 

@@ -13,6 +13,7 @@ before(async () => {
   if (skip) return;
   service = new Service();
   service.record("library-0", agent(), 0);
+  service.record("library-1", agent(), 1);
   service.record("library-2", agent(), 2);
   service.record("tune", optimizer());
   service.record("春雨", chinese());
@@ -39,7 +40,8 @@ const SCREENS: [fragment: string, text: string | RegExp][] = [
   ["#/task/hostile", "large"],
   ["#/task/none", "It is not there, or it is not yours"],
   ["#/compare?a=library-0&b=library-2", "only here"],
-  ["#/metrics?at=tune&at=春雨", "step_size"],
+  ["#/compare?a=library-0&b=library-1&c=library-2&d=none", "there is no task `none`"],
+  ["#/metrics?at=tune&at=春雨", "120 marks and 0 of guidance on the x axis"],
   ["#/store", "Copy the anchor"],
 ];
 
@@ -106,6 +108,8 @@ test("the real service forks, moves, undoes, guides and marks", async () => {
 
   await press(page, "i");
   await page.getByLabel("Guidance").fill("Both, please.");
+  await page.getByLabel("Rules").fill('{"most": 2}');
+  await page.getByLabel("Artifacts").fill('{"plan": "renew", "old": null}');
   await page.locator("dialog .foot .main").click();
   await sees(page, "Appended.", ".notice");
   await closed(page);
@@ -114,7 +118,32 @@ test("the real service forks, moves, undoes, guides and marks", async () => {
   await page.locator("dialog .foot .main").click();
   await sees(page, "Marked.", ".notice");
   const guided = service.run("--server", service.url, "log", "library-2", "--json");
-  assert.match(guided, /Both, please\./);
+  for (const text of [/Both, please\./, /"most":\s*2/, /"plan":\s*"renew"/]) {
+    assert.match(guided, text);
+  }
+  assert.deepEqual(errors, []);
+}, skip);
+
+test("the real service aligns three tasks, and says that they have no files", async () => {
+  const { page, errors } = await harness.open("#/compare?a=library-0&b=library-1&c=tune");
+  await page.locator("#aligned .row").first().waitFor();
+  await settled(page);
+  assert.equal(await page.locator(".facts tbody tr").count(), 2);
+  await press(page, "3");
+  await sees(page, "Of one of the two, or of both, no folder was captured");
+  await press(page, "2");
+  await sees(page, "From library-0 to library-1");
+  assert.deepEqual(errors, []);
+}, skip);
+
+test("the real service has finer buckets for the map", async () => {
+  const { page, errors, asked } = await harness.open("#/task/tune/0@300");
+  await page.locator(".map .own").first().waitFor({ state: "attached" });
+  await settled(page);
+  await page.getByRole("button", { name: "Zoom in" }).click();
+  await sees(page, /^@\d+ to @\d+$/, ".map .zoom");
+  await until("finer buckets", () => asked.some((one) => one.includes("buckets=2000")));
+  await until("the marks", async () => (await page.locator(".map .tick-mark").count()) > 5);
   assert.deepEqual(errors, []);
 }, skip);
 

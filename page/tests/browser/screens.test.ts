@@ -25,6 +25,13 @@ const SCREENS: [name: string, fragment: string, text: string | RegExp, keys?: st
   ["no task", "#/task/nothing", "It is not there, or it is not yours"],
   ["compare", "#/compare?a=library-34/0&b=library-34/2", "only here"],
   ["compare, only", "#/compare?a=library-34/0&b=library-34/1&only=1", "also in"],
+  [
+    "compare, four",
+    "#/compare?a=library-34/0&b=library-34/1&c=library-34/2&d=library-34/3",
+    "only here",
+  ],
+  ["compare, files", "#/compare?a=stones/0@10&b=stones/0@42", "done.txt", ["3"]],
+  ["compare, no files", "#/compare?a=library-34/0&b=library-34/2", "no folder was captured", ["3"]],
   ["compare, nothing", "#/compare", "Choose two or more"],
   ["metrics", "#/metrics?at=tune-river/0&at=tune-river/7", "step_size"],
   ["metrics, table", "#/metrics?at=tune-river/0&metric=loss", "loss", ["v"]],

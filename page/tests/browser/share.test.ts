@@ -114,10 +114,12 @@ test("rows_and_turns_of_a_share_are_those_of_the_service", async () => {
     const both = [...own.keys()].filter((id) => theirs.has(id));
     assert.ok(both.length > 8);
     for (const id of both) assert.equal(own.get(id), theirs.get(id));
-    assert.equal(
-      await page.locator(".map").innerText(),
-      await service.page.locator(".map").innerText(),
-    );
+    for (const part of [".map .names", ".map .ends"]) {
+      assert.equal(
+        await page.locator(part).innerText(),
+        await service.page.locator(part).innerText(),
+      );
+    }
   }
 });
 
@@ -208,6 +210,34 @@ test("lineages_of_a_share_are_compared", async () => {
   await sees(page, "/message_count");
   await page.goto(`${files.get("library-34")}#/compare?a=library-34/0&b=library-34/1`);
   await sees(page, "A share compares the head of the active lineage");
+  // More than two: those of the active lineage are there, the other says why it is not.
+  const three = "#/compare?a=library-34/2&b=library-34/0&c=library-34/3@9&d=library-34/1";
+  await page.goto(`${files.get("library-34")}${three}`);
+  await sees(page, "not in A");
+  await sees(page, "A share compares the head of the active lineage", ".facts");
+  assert.deepEqual(await page.locator(".row.head button").allInnerTexts(), [
+    "A · library-34/2",
+    "B · library-34/0",
+    "D · library-34/1",
+  ]);
+  await press(page, "3");
+  await sees(page, "Captured files are not in a share.");
+  assert.deepEqual(errors, []);
+});
+
+test("chosen_lineages_of_a_share_are_compared_with_the_active_one", async () => {
+  const { page, errors } = await open("library-34", "#/task/library-34/0");
+  await sees(page, "Both loans are renewed.", ".list");
+  await settled(page);
+  await press(page, "x", "]");
+  await until("the lineage", () => page.url().includes("library-34/1"));
+  await sees(page, "Both loans are renewed.", ".list");
+  await settled(page);
+  await press(page, "c");
+  await until("the comparison", () =>
+    page.url().includes("a=library-34/2&b=library-34/0&c=library-34/1"),
+  );
+  await sees(page, "not in A");
   assert.deepEqual(errors, []);
 });
 
@@ -307,6 +337,7 @@ const SCREENS: [name: string, fragment: string, text: string | RegExp, keys?: st
   ["files", "#/task/library-34/2@24?tab=files", "Captured files are not"],
   ["raw", "#/task/library-34/2@24?tab=raw", "step_started"],
   ["compare", "#/compare?a=library-34/0&b=library-34/2", "only here"],
+  ["three", "#/compare?a=library-34/2&b=library-34/0&c=library-34/3@9&d=library-34/1", "not in A"],
   ["no comparison", "#/compare?a=library-34/0&b=library-34/3", "A share compares"],
   ["keys", "", "next and previous turn", ["?"]],
 ];
@@ -504,5 +535,5 @@ const PARTS: [fragment: string, part: string][] = [
   ["#/compare?a=stones/1&b=stones/0", ".facts"],
   ["#/compare?a=stones/0&b=stones/1&only=1", "#aligned .row"],
   ["#/metrics?at=stones/0&at=stones/1&x=offset", "aside"],
-  ["#/task/stones", ".map"],
+  ["#/task/stones", ".map .ends"],
 ];

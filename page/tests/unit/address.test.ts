@@ -10,6 +10,7 @@ const FRAGMENTS = [
   "#/task/essay/2@41?view=events",
   "#/task/春雨/0@3",
   "#/compare?a=essay/0&b=essay/2&only=1",
+  "#/compare?a=t/0&b=t/1&c=t/2&d=t/3&e=t/4&f=t/5&at=t/6&at=t/7&texts=1",
   "#/metrics?at=essay/0&at=essay/2&metric=loss&x=time",
   "#/store",
 ];
@@ -18,6 +19,12 @@ test("an address is read and written as it was", () => {
   for (const fragment of FRAGMENTS) {
     assert.equal(formatRoute(parseRoute(fragment)), fragment);
   }
+});
+
+test("a comparison may name its histories by letters or all by `at`", () => {
+  const route = parseRoute("#/compare?at=t/0&at=u");
+  assert.deepEqual(route, { screen: "compare", of: ["t/0", "u"], only: false, texts: false });
+  assert.equal(formatRoute(route), "#/compare?a=t/0&b=u");
 });
 
 test("an address with characters of any kind comes back", () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { blake3 } from "@noble/hashes/blake3.js";
@@ -8,6 +9,7 @@ import { byBytes } from "../../src/share/verify/encode.ts";
 import { encodeBody, eventOf } from "../../src/share/verify/event.ts";
 import { Chain, bodyHash, checkpointId, chunkList } from "../../src/share/verify/hash.ts";
 import { CONTROL, Line } from "../../src/share/verify/line.ts";
+import { sha256 } from "../../src/share/verify/sha256.ts";
 import { Splitter, stringAt } from "../../src/share/verify/split.ts";
 import { fromBase64, fromHex, hex } from "../../src/share/verify/text.ts";
 
@@ -307,4 +309,12 @@ test("BLAKE3 is that of another implementation, in one part and in several", () 
   // From the test vectors of BLAKE3.
   const empty = "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262";
   assert.equal(hex(own(new Uint8Array())), empty);
+});
+
+test("SHA-256 is that of Node.js, for each length around its blocks", () => {
+  for (const length of [...Array(200).keys(), 1_000, 4_095, 100_000]) {
+    const bytes = Uint8Array.from({ length }, (_, i) => (i * 131 + length * 7) % 256);
+    const expected = createHash("sha256").update(bytes).digest("hex");
+    assert.equal(hex(sha256(bytes)), expected, String(length));
+  }
 });

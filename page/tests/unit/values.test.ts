@@ -2,8 +2,8 @@ import "./browser-globals.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-const { linesOf } = await import("../../src/compare/lines.ts");
 const { aligned, float, placeAt } = await import("../../src/metrics/lines.ts");
+const { placeOf } = await import("../../src/metrics/ticks.tsx");
 const { pointerTo, valueAt } = await import("../../src/pointer.ts");
 const { nextSort } = await import("../../src/tasks/TableHead.tsx");
 const { withCondition } = await import("../../src/tasks/Tasks.tsx");
@@ -11,6 +11,7 @@ const { whenOf } = await import("../../src/dialogs/FirstWhere.tsx");
 const { askedOf, fileOf } = await import("../../src/dialogs/ShareTask.tsx");
 const { sharePath } = await import("../../src/api/calls.ts");
 const { eventsOf } = await import("../../src/dialogs/Fork.tsx");
+const { guideEvents } = await import("../../src/dialogs/Guide.tsx");
 const { nextOf } = await import("../../src/task/hits.ts");
 const format = await import("../../src/format.ts");
 
@@ -55,21 +56,36 @@ test("a share asks for what was given, and has a name that each system accepts",
   assert.equal(fileOf("..."), "task.html");
 });
 
+test("guidance edits rules and artifacts, and says which field is wrong", () => {
+  const none = { prompt: "", variables: "", guidance: "", rules: "", artifacts: "" };
+  assert.deepEqual(guideEvents(none), []);
+  const all = {
+    prompt: "p",
+    variables: "{}",
+    guidance: "g",
+    rules: "[1]",
+    artifacts: '{"a":null}',
+  };
+  assert.deepEqual(guideEvents(all).slice(1), [
+    { kind: "variables_patched", body: { form: "merge", patch: {} } },
+    { kind: "rules_changed", body: { rules: [1] } },
+    { kind: "artifacts_edited", body: { artifacts: { a: null } } },
+    { kind: "guidance_given", body: { text: "g" } },
+  ]);
+  assert.deepEqual(guideEvents({ ...none, rules: "null" })[0]!.body, { rules: null });
+  assert.throws(() => guideEvents({ ...none, rules: "{" }), /^Error: Rules \(JSON/);
+  assert.throws(() => guideEvents({ ...none, variables: "{" }), /^Error: Variables/);
+  for (const artifacts of ["[]", "1", "null", "{"]) {
+    assert.throws(() => guideEvents({ ...none, artifacts }), /^Error: Artifacts/);
+  }
+});
+
 test("sorting turns around, conditions replace each other", () => {
   assert.equal(nextSort("-changed", "failed"), "-failed");
   assert.equal(nextSort("-failed", "failed"), "failed");
   assert.equal(nextSort("", "id"), "id");
   assert.equal(withCondition("a state:idle", "state", "running"), "a state:running");
   assert.equal(withCondition("a state:idle", "state", ""), "a");
-});
-
-test("equal runs fold, their number stays", () => {
-  const item = (op: "same" | "only_a") => ({ op, a: null, b: null });
-  const lines = linesOf([item("same"), item("same"), item("only_a"), item("same")], true);
-  assert.deepEqual(
-    lines.map((line) => ("run" in line ? line.run : line.item.op)),
-    [2, "only_a", 1],
-  );
 });
 
 test("series meet on one axis and keep each spike", () => {
@@ -88,6 +104,20 @@ test("series meet on one axis and keep each spike", () => {
   assert.equal(placeAt(lines[1]!, 3), undefined);
   assert.equal(float("-inf"), -Infinity);
   assert.ok(Number.isNaN(float("NaN")));
+});
+
+test("a tick stands at its time or offset, or at the step of the value before it", () => {
+  const place = (x: number, at: number) => ({ x, first: 1, last: 1, min: 1, max: 1, count: 1, at });
+  const line = { address: "a", places: [place(3, 10), place(4, 20)] };
+  const row = (offset: string) => {
+    return { offset, lineage: 0, kind: "guidance_given", time_us: "77", text: "" };
+  };
+  assert.equal(placeOf(row("15"), line, "time"), 77);
+  assert.equal(placeOf(row("15"), line, "offset"), 15);
+  assert.equal(placeOf(row("15"), line, "step"), 3);
+  assert.equal(placeOf(row("20"), line, "step"), 4);
+  assert.equal(placeOf(row("2"), line, "step"), 3);
+  assert.equal(placeOf(row("2"), { address: "b", places: [] }, "step"), null);
 });
 
 test("numbers, sizes and times are exact where they are long", () => {

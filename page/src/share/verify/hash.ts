@@ -1,9 +1,9 @@
 // Hashes of the stored format: bodies, chains, lists of chunks, and ids of checkpoints.
 
-import { sha256 } from "@noble/hashes/sha2.js";
 import { blake3 } from "./blake3.ts";
 import { ByteWriter } from "./bytes.ts";
 import { ByteReader } from "./reader.ts";
+import { sha256 } from "./sha256.ts";
 
 /** Forms of a body. */
 export const INLINE = 0;
