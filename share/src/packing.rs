@@ -31,8 +31,6 @@ pub struct Packing<'a> {
     pub secrets: bool,
     /// Regular expressions of what is withheld, too.
     pub withhold: &'a [String],
-    /// The most bytes of the pieces in base64.
-    pub max: u64,
 }
 
 /// An export in pieces.
@@ -57,10 +55,15 @@ pub struct PieceForm {
 
 impl Packing<'_> {
     /// Packs the export of the task, with texts of at most `longest` bytes. Returns `None` if the
-    /// pieces are too large.
-    pub fn pack(&self, longest: usize, progress: &mut dyn Progress) -> Result<Option<Packed>> {
-        match self.pack_as(false, longest, progress)? {
-            Some(packed) if packed.withheld.copy_only => self.pack_as(true, longest, progress),
+    /// pieces have more than `most` bytes in base64.
+    pub fn pack(
+        &self,
+        (longest, most): (usize, u64),
+        progress: &mut dyn Progress,
+    ) -> Result<Option<Packed>> {
+        let mut pack = |copy_only| self.pack_as(copy_only, (longest, most), progress);
+        match pack(false)? {
+            Some(packed) if packed.withheld.copy_only => pack(true),
             packed => Ok(packed),
         }
     }
@@ -68,7 +71,7 @@ impl Packing<'_> {
     fn pack_as(
         &self,
         copy_only: bool,
-        longest: usize,
+        (longest, most): (usize, u64),
         progress: &mut dyn Progress,
     ) -> Result<Option<Packed>> {
         let key = self.engine.store().key_id();
@@ -81,7 +84,7 @@ impl Packing<'_> {
         };
         let total = self.engine.task(self.task)?.info()?.events;
         progress.begin(Work { name: "share", unit: Unit::Events, total: Some(total) });
-        let filling = Filling { max: self.max, ..Filling::default() };
+        let filling = Filling { most, ..Filling::default() };
         let mut sink = |line: &[u8]| filling.line(line);
         let mut withholding = Withholding::new(self.secrets, self.withhold, longest)?;
         let mut captures = 0;
@@ -112,7 +115,8 @@ impl Packing<'_> {
 /// Pieces that are being filled with lines.
 #[derive(Default)]
 struct Filling {
-    max: u64,
+    /// The most bytes of the pieces in base64.
+    most: u64,
     pieces: RefCell<Pieces>,
     directory: RefCell<Vec<PieceForm>>,
     now: RefCell<PieceForm>,
@@ -139,7 +143,7 @@ impl Filling {
         }
         self.directory.borrow_mut().push(std::mem::take(&mut *now));
         pieces.close()?;
-        if pieces.encoded_len() > self.max {
+        if pieces.encoded_len() > self.most {
             self.is_over.set(true);
             return Err(io::Error::other("the export is longer than the share may be"));
         }

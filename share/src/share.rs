@@ -44,15 +44,22 @@ impl Share {
         let searches = asked.redact || !asked.withhold.is_empty();
         let checked = ExportOptions { files: false, redact: searches };
         export_file::check(engine, &[task.to_owned()], checked)?;
-        let packing = Packing {
-            engine,
-            task,
-            secrets: asked.redact,
-            withhold: &asked.withhold,
-            max: asked.max.min(ShareAsked::MAX),
-        };
+        let packing = Packing { engine, task, secrets: asked.redact, withhold: &asked.withhold };
+        let most = asked.max.min(ShareAsked::MAX);
+        // The first pass is complete: it says how long the file and its longest text are.
+        let (mut limit, mut longest_body, mut needed) = (ShareAsked::MAX, usize::MAX, None);
         for longest in LONGEST {
-            let Some(packed) = packing.pack(longest, progress)? else { continue };
+            if longest >= longest_body && longest < usize::MAX {
+                continue;
+            }
+            let packed = packing.pack((longest, limit), progress)?;
+            limit = most;
+            let Some(packed) = packed else { continue };
+            longest_body = longest_body.min(packed.withheld.longest_body);
+            if packed.pieces.encoded_len() > most {
+                needed = needed.or(Some(packed.pieces.encoded_len()));
+                continue;
+            }
             let shown = packed.shown()?;
             let index = Index::of(&shown)?;
             let contents = Contents {
@@ -64,14 +71,15 @@ impl Share {
             };
             let html = Html::of(&contents)?;
             let share = Self { html, packed, index, longest };
-            if share.bytes() <= packing.max {
+            if share.bytes() <= most {
                 return Ok(share);
             }
+            needed = needed.or(Some(share.bytes()));
         }
+        let needed = needed.unwrap_or(ShareAsked::MAX);
         Err(Error::invalid(format!(
-            "task `{task}` does not fit into {} bytes, even without its texts over 1 KiB: a share \
-             has at most {} bytes, and an export has no limit",
-            packing.max,
+            "task `{task}` needs {needed} bytes or more in a file, {most} are allowed, and its texts \
+             over 1 KiB are not enough to withhold: allow more, up to {}",
             ShareAsked::MAX
         ))
         .into())

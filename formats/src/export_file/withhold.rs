@@ -38,6 +38,8 @@ pub struct Withheld {
     pub trusted: u64,
     /// Number of texts that were too long.
     pub long: u64,
+    /// The length of the longest body, in bytes of its JSON. No text is longer.
+    pub longest_body: usize,
     /// Set if the task can be imported as a copy only.
     pub copy_only: bool,
     /// The finds, by the name of their pattern.
@@ -166,6 +168,7 @@ impl Withholding {
             self.withheld.note("unknown kind", 1, place);
             return Ok(Shown::Nothing);
         };
+        self.withheld.longest_body = self.withheld.longest_body.max(before.len());
         let json = self.redacted(place, event, kind, payload, &before);
         if json == before {
             return Ok(self.shortened(&before).map_or(Shown::Whole, Shown::Json));
