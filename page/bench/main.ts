@@ -39,6 +39,28 @@ const folder = await mkdtemp(join(tmpdir(), "milepost-bench-"));
 const needsStore = PARTS.some(([name]) => name.includes(asked.only) && name !== "share");
 const store = await makeStore(folder, needsStore);
 const bench = new Bench(browser, store, folder);
+
+/** Prints what was measured, also after a failure. */
+async function print(): Promise<void> {
+  const figures = bench.figures();
+  const cells = figures.map(({ what, bar, unit, median, values }) => {
+    return [what, bar, `${median} ${unit}`, String(values.length)];
+  });
+  const rows = [["what", "bar", "median", "runs"], ...cells];
+  const widths = rows[0]!.map((_, i) => Math.max(...rows.map((row) => row[i]!.length)));
+  for (const row of rows) console.log(row.map((cell, i) => cell.padEnd(widths[i]!)).join("  "));
+  if (asked.json) {
+    const on = {
+      date: new Date().toISOString(),
+      answers: store.kind,
+      chromium: bench.version,
+      node: process.version,
+      processors: cpus().length,
+    };
+    await writeFile(asked.json, `${JSON.stringify({ ...on, figures }, null, 2)}\n`);
+  }
+}
+
 try {
   for (const [name, run, once] of PARTS) {
     if (!name.includes(asked.only)) continue;
@@ -48,25 +70,8 @@ try {
     }
   }
 } finally {
+  await print();
   await browser.close();
   await store.end();
   await rm(folder, { recursive: true, force: true });
-}
-
-const figures = bench.figures();
-const cells = figures.map(({ what, bar, unit, median, values }) => {
-  return [what, bar, `${median} ${unit}`, String(values.length)];
-});
-const rows = [["what", "bar", "median", "runs"], ...cells];
-const widths = rows[0]!.map((_, i) => Math.max(...rows.map((row) => row[i]!.length)));
-for (const row of rows) console.log(row.map((cell, i) => cell.padEnd(widths[i]!)).join("  "));
-if (asked.json) {
-  const on = {
-    date: new Date().toISOString(),
-    answers: store.kind,
-    chromium: bench.version,
-    node: process.version,
-    processors: cpus().length,
-  };
-  await writeFile(asked.json, `${JSON.stringify({ ...on, figures }, null, 2)}\n`);
 }

@@ -1,6 +1,6 @@
 // A share of a recorded run of 220,000 events.
 
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { command, run } from "../tests/browser/command.ts";
@@ -20,10 +20,13 @@ async function make(bench: Bench, given: string | undefined): Promise<string> {
   let from = given;
   if (!from) {
     process.stderr.write("recording and sharing 220,000 events\n");
-    from = join(bench.folder, "share.html");
-    await writeSteps(join(bench.folder, "share.jsonl"), STEPS);
-    run(bench.folder, "record", "--task", "share", "share.jsonl");
-    run(bench.folder, "share", "share", "-o", from, "--max", MAX);
+    // A store of its own: a service that logs to this process would wait for it.
+    const folder = join(bench.folder, "shared");
+    await mkdir(folder);
+    from = join(folder, "share.html");
+    await writeSteps(join(folder, "share.jsonl"), STEPS);
+    run(folder, "record", "--task", "share", "share.jsonl");
+    run(folder, "share", "share", "-o", from, "--max", MAX);
   }
   const file = join(bench.folder, "viewed.html");
   await writeFile(file, withViewer(await readFile(from, "utf8"), await viewer()));
