@@ -128,7 +128,7 @@ function turnOf(lane: Lane, open: Open, number: number): Turn {
       arguments: brief(one.body?.["arguments"]),
       ok: result ? result.body?.["ok"] !== false : null,
       ...(result ? { result: short(result.body?.["output"]), took_us: "40000" } : {}),
-      at: String(lane.events.indexOf(one)),
+      at: String(open.first + events.indexOf(one)),
     };
   });
   const mark = at("checkpoint_marked")[0]?.body;
