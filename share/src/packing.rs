@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::io::{self, BufReader};
 
 use data_encoding::HEXLOWER;
-use milepost::events::Control;
+use milepost::events::{Control, Parent};
 use milepost::ids::LogKind;
 use milepost::transfer::{ExportBody, ExportEvent, ExportItem, ExportTask, Import};
-use milepost::{CheckpointId, Engine, ErrorKind, Hash, Header, LineageId, Offset, Options};
+use milepost::{CheckpointId, Engine, ErrorKind, Header, LineageId, Offset, Options};
 use milepost_api::Big;
 use milepost_formats::export_file::{
     self, Content, EVENT_MAX, ExportHeader, ExportLine, ExportReader, ExportWriter,
@@ -168,9 +168,19 @@ pub struct Shown {
     pub task: ExportTask,
     /// The ids of the checkpoints by the places of their marks, as the export has them: those of a
     /// copy are others.
-    pub ids: BTreeMap<(LineageId, Offset), CheckpointId>,
-    /// The hashes at the forks of lineages.
-    pub forks: BTreeMap<LineageId, Hash>,
+    ids: BTreeMap<(LineageId, Offset), CheckpointId>,
+    /// The forks of lineages, with their hashes.
+    pub forks: BTreeMap<LineageId, Parent>,
+}
+
+impl Shown {
+    /// Returns the id of the checkpoint that an event of a lineage's history marks.
+    pub fn id_of(&self, mut lineage: LineageId, mark: Offset) -> Option<CheckpointId> {
+        while let Some(parent) = self.forks.get(&lineage).filter(|parent| mark < parent.offset) {
+            lineage = parent.lineage;
+        }
+        self.ids.get(&(lineage, mark)).copied()
+    }
 }
 
 impl Packed {
@@ -216,16 +226,14 @@ impl Packed {
     }
 }
 
-/// Returns the lineage that an event registers, and the hash at its fork.
-fn fork_of(event: &ExportEvent) -> Result<Option<(LineageId, Hash)>> {
+/// Returns the lineage that an event registers, and its fork.
+fn fork_of(event: &ExportEvent) -> Result<Option<(LineageId, Parent)>> {
     let (LogKind::Control, ExportBody::Inline(payload)) = (event.log, &event.body) else {
         return Ok(None);
     };
     let kind = Header::decode(&event.header)?.kind;
     Ok(match Control::decode(kind, payload)? {
-        Control::LineageRegistered(opened) => {
-            opened.parent.map(|parent| (opened.lineage, parent.hash))
-        }
+        Control::LineageRegistered(opened) => opened.parent.map(|parent| (opened.lineage, parent)),
         _ => None,
     })
 }

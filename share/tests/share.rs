@@ -187,6 +187,12 @@ fn answers_of_the_index_are_those_of_the_service() {
     let id = engine.view().point("tune/0@step-3").unwrap().checkpoint.unwrap();
     let found = marks.iter().find(|mark| mark["label"] == "step-3").unwrap();
     assert_eq!(found["id"], json!(id.to_string()));
+    let marked = rows.iter().find(|row| row["mark"]["label"] == "step-3").unwrap();
+    assert_eq!(marked["mark"]["id"], json!(id.to_string()));
+    // A turn of the branch, whose mark is of its parent.
+    let branch = file.index["turns/1/0"].as_array().unwrap();
+    let marked = branch.iter().find(|turn| turn["mark"]["label"] == "step-3").unwrap();
+    assert_eq!(marked["mark"]["id"], json!(id.to_string()));
 }
 
 #[test]

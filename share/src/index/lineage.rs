@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use milepost::{Lineage, LineageId, Offset};
 use milepost_api::reader::{EventSearch, RowsAsked, SeriesAxis, TurnPlace, TurnsAsked};
-use milepost_api::{Big, CheckpointForm, LineageForm, SeriesBucketForm, TurnForm};
+use milepost_api::{Big, CheckpointForm, LineageForm, ReadMarkForm, SeriesBucketForm, TurnForm};
 use milepost_formats::Result;
 use serde::Serialize;
 
@@ -90,7 +90,8 @@ impl LineageDocuments<'_> {
                 limit: usize::MAX,
                 search: EventSearch::default(),
             };
-            let rows = self.source.reader.rows(self.source.task, &asked)?;
+            let mut rows = self.source.reader.rows(self.source.task, &asked)?;
+            rows.items.iter_mut().for_each(|row| self.name_mark(&mut row.mark));
             index.put(&format!("{}/{page}", self.name("rows")), &rows.items)?;
             from = (page + 1) * EVENTS;
         }
@@ -122,8 +123,16 @@ impl LineageDocuments<'_> {
             limit,
             search: EventSearch::default(),
         };
-        let turns = self.source.reader.turns(self.source.task, &asked)?;
+        let mut turns = self.source.reader.turns(self.source.task, &asked)?;
+        turns.items.iter_mut().for_each(|turn| self.name_mark(&mut turn.mark));
         Ok((turns.items, turns.total.0))
+    }
+
+    /// Replaces the id of a checkpoint by the one that the export has.
+    fn name_mark(&self, mark: &mut Option<ReadMarkForm>) {
+        if let Some(mark) = mark.as_mut().filter(|mark| mark.id.is_some()) {
+            mark.id = self.source.shown.id_of(self.lineage.id(), mark.at.0);
+        }
     }
 
     fn counts(&self, index: &mut Index) -> Result<()> {
@@ -171,7 +180,7 @@ impl LineageDocuments<'_> {
     }
 
     fn mark(&self, form: CheckpointForm) -> MarkForm {
-        let id = self.source.shown.ids.get(&(form.lineage, form.mark.0)).copied();
+        let id = self.source.shown.id_of(form.lineage, form.mark.0);
         MarkForm {
             id: id.unwrap_or(form.id).to_string(),
             lineage: form.lineage,
@@ -192,8 +201,8 @@ impl Shown {
         if let Some((_, head)) = heads.find(|(kind, _)| *kind == log) {
             form.hash = head.hash;
         }
-        if let (Some(parent), Some(hash)) = (&mut form.parent, self.forks.get(&form.id)) {
-            parent.hash = *hash;
+        if let (Some(parent), Some(fork)) = (&mut form.parent, self.forks.get(&form.id)) {
+            parent.hash = fork.hash;
         }
         form
     }
