@@ -78,8 +78,8 @@ impl Share {
         }
         let needed = needed.unwrap_or(ShareAsked::MAX);
         Err(Error::invalid(format!(
-            "task `{task}` needs {needed} bytes or more in a file, {most} are allowed, and its texts \
-             over 1 KiB are not enough to withhold: allow more, up to {}",
+            "task `{task}` needs {needed} bytes or more in a file, {most} are allowed, and \
+             its texts over 1 KiB are not enough to withhold: allow more, up to {}",
             ShareAsked::MAX
         ))
         .into())
