@@ -18,8 +18,9 @@ export interface Store {
   /** Who answers. */
   kind: string;
   url: string;
-  /** Appends to the task `live`. It returns when the events are durable, in the mock when told. */
-  append: (bodies: Body[]) => Promise<void>;
+  /** Appends to the task `live`. It returns the head when the events are durable, in the mock when
+   * they are told. */
+  append: (bodies: Body[]) => Promise<number>;
   end: () => Promise<void>;
 }
 
@@ -65,7 +66,7 @@ async function fill(folder: string): Promise<void> {
   run(folder, "record", "live.jsonl");
 }
 
-async function appendOver(url: string, bodies: Body[]): Promise<void> {
+async function appendOver(url: string, bodies: Body[]): Promise<number> {
   const lines = bodies.map(({ kind, ...body }) => `${JSON.stringify({ kind, body })}\n`);
   const answer = await fetch(`${url}/v1/tasks/live/events`, {
     method: "POST",
@@ -73,6 +74,7 @@ async function appendOver(url: string, bodies: Body[]): Promise<void> {
     body: lines.join(""),
   });
   if (!answer.ok) throw new Error(await answer.text());
+  return Number(answer.headers.get("ETag")!.replaceAll('"', ""));
 }
 
 export async function makeStore(folder: string, isFilled: boolean): Promise<Store> {
@@ -88,7 +90,10 @@ export async function makeStore(folder: string, isFilled: boolean): Promise<Stor
   of.tasks.set("live", live);
   // The page comes from built/, whatever the command has within it.
   const mock = await start(of, "built", 0, service?.url);
-  const told = async (bodies: Body[]) => append(of, live, live.lanes[0]!, bodies);
+  const told = async (bodies: Body[]) => {
+    append(of, live, live.lanes[0]!, bodies);
+    return live.lanes[0]!.events.length;
+  };
   await told(stepOf(1));
   return {
     kind: service ? "the service" : "the mock",
