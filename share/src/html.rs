@@ -9,7 +9,7 @@ use milepost::LineageId;
 use milepost::transfer::ExportTask;
 use milepost_api::Big;
 use milepost_formats::share_file::{
-    BEGINNING, CONTENTS_ID, END_TAG, EXPORT_ID, INDEX_ID, start_tag,
+    BEGINNING, CONTENTS_ID, END_TAG, EXPORT_ID, INDEX_ID, VIEWER, start_tag,
 };
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
@@ -101,7 +101,7 @@ impl Html {
              <script type=\"application/json\" id=\"{CONTENTS_ID}\">\n{json}{}",
             end()
         );
-        let tail = format!("<script type=\"module\">{script}</script>\n</body>\n</html>\n");
+        let tail = format!("{VIEWER}{script}</script>\n</body>\n</html>\n");
         Ok(Self { head, tail })
     }
 
@@ -137,6 +137,8 @@ impl Html {
 fn unpacked(gzip: &[u8]) -> io::Result<String> {
     let mut text = String::new();
     GzDecoder::new(gzip).read_to_string(&mut text)?;
+    // The end tag is on the same line.
+    text.truncate(text.trim_end().len());
     Ok(text)
 }
 

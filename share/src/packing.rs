@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufReader};
 
 use data_encoding::HEXLOWER;
+use milepost::calls::check_given_up;
 use milepost::events::{Control, Parent};
 use milepost::ids::LogKind;
 use milepost::transfer::{ExportBody, ExportEvent, ExportItem, ExportTask, Import};
@@ -19,6 +20,9 @@ use milepost_formats::{Error, Progress, Result, Unit, Work};
 use serde::Serialize;
 
 use crate::pieces::Pieces;
+
+/// Most bytes of an export: the index is made of a copy of it in memory.
+const UNPACKED_MAX: u64 = 1 << 30;
 
 /// The longest line of an export.
 const LINE_MAX: usize = 512 << 20;
@@ -40,6 +44,8 @@ pub struct Packed {
     pub withheld: Withheld,
     /// Number of captured folders.
     pub captures: u64,
+    /// Set if the hashes of the store have a key.
+    pub is_keyed: bool,
     /// Number of events of all logs.
     pub events: u64,
 }
@@ -92,6 +98,7 @@ impl Packing<'_> {
             ExportWriter::begin(&mut sink, &header, Content::Withheld(&mut withholding))?;
         let mut export = self.engine.transfer().export(false)?;
         let done = export.task(self.task, &mut |item| -> Result<()> {
+            check_given_up()?;
             if let ExportItem::Event(event) = &item {
                 filling.note(event);
                 captures += u64::from(export_file::is_capture(event));
@@ -108,7 +115,14 @@ impl Packing<'_> {
         };
         let (pieces, directory) = filling.end()?;
         let withheld = withholding.withheld().clone();
-        Ok(Some(Packed { pieces, directory, withheld, captures, events: counts.events.0 }))
+        Ok(Some(Packed {
+            pieces,
+            directory,
+            withheld,
+            captures,
+            is_keyed: key.is_some(),
+            events: counts.events.0,
+        }))
     }
 }
 
@@ -121,6 +135,8 @@ struct Filling {
     directory: RefCell<Vec<PieceForm>>,
     now: RefCell<PieceForm>,
     is_over: Cell<bool>,
+    /// The length of all lines so far.
+    unpacked: Cell<u64>,
 }
 
 impl Filling {
@@ -138,12 +154,13 @@ impl Filling {
         pieces.open().extend_from_slice(line);
         let mut now = self.now.borrow_mut();
         (now.bytes, now.lines) = (now.bytes + line.len(), now.lines + 1);
+        self.unpacked.set(self.unpacked.get() + line.len() as u64);
         if (now.bytes as u64) < PIECE {
             return Ok(());
         }
         self.directory.borrow_mut().push(std::mem::take(&mut *now));
         pieces.close()?;
-        if pieces.encoded_len() > self.most {
+        if pieces.encoded_len() > self.most || self.unpacked.get() > UNPACKED_MAX {
             self.is_over.set(true);
             return Err(io::Error::other("the export is longer than the share may be"));
         }
@@ -188,7 +205,9 @@ impl Packed {
     pub fn shown(&self) -> Result<Shown> {
         let options = Options::default().event_max(EVENT_MAX);
         let engine = Engine::in_memory(options)?;
-        let is_copy = self.captures + self.withheld.events + self.withheld.trusted > 0;
+        // The store in memory has no key.
+        let is_copy =
+            self.is_keyed || self.captures + self.withheld.events + self.withheld.trusted > 0;
         let mut reader = ExportReader::new(BufReader::new(self.pieces.reader()), LINE_MAX);
         let damaged = |line: export_file::InvalidLine| {
             let why = format!("line {} of the share's own export: {}", line.line, line.reason);
@@ -198,6 +217,7 @@ impl Packed {
         let mut import = engine.transfer().import();
         let (mut found, mut ids, mut forks) = (None, BTreeMap::new(), BTreeMap::new());
         while let Some(line) = reader.next_line().map_err(damaged)? {
+            check_given_up()?;
             match line {
                 ExportLine::Task(task) if is_copy => {
                     import.copy(&task.id, &task)?;

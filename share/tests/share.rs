@@ -303,6 +303,84 @@ fn a_pattern_that_matches_names_of_the_format_withholds_whole_bodies_or_is_refus
     assert!(file.all().contains("a [redacted:withhold] of the user"));
 }
 
+/// Returns the text of a share of one message.
+fn share_of(content: &str, asked: &ShareAsked) -> String {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    task.append(Message::text("user", content)).unwrap();
+    File::of(&engine, "t", asked).all()
+}
+
+#[test]
+fn texts_of_json_are_searched_as_deep_and_as_whole_as_others() {
+    let asked = ShareAsked { withhold: vec![r"\d{9}".into()], ..ShareAsked::default() };
+    let found = |content: &str, secret: &str| {
+        let all = share_of(content, &asked);
+        assert!(!all.contains(secret) && all.contains("[redacted:"), "{content}");
+    };
+    found(r#"{"ssn": 918273645}"#, "918273645");
+    found(r#"{"password": 4711471}"#, "4711471");
+    found(
+        r#"{"headers": {"X-Api-Key": ["0123hunter2"], "Authorization": ["Basic hunter2"]}}"#,
+        "hunter2",
+    );
+    // What is nested too deeply for a walk is a text.
+    let deep = format!("{}\"{}\"{}", "[".repeat(50_000), secret(1), "]".repeat(50_000));
+    found(&deep, &secret(1));
+    // Each level is looked at once, whatever its names are.
+    let mut text = "word ".repeat(1000) + &secret(2);
+    for _ in 0..8 {
+        text = json!({"name": "n", "value": text, secret(3): 1}).to_string();
+    }
+    found(&text, &secret(2));
+    let large = ShareAsked { withhold: vec!["[ab]*a[ab]{30000}c".into()], ..asked };
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    engine.start_task("t", "ana").unwrap();
+    let error = Share::of(&engine, "t", &large, &mut ()).unwrap_err();
+    assert!(error.to_string().contains("no regular expression"), "{error}");
+}
+
+#[test]
+fn what_is_hashed_with_a_header_is_withheld_with_it() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    task.append(Append::from(Message::text("user", "short")).key("pwd=4711")).unwrap();
+    let hash = |file: &File| {
+        let erased = file.export.iter().find(|line| line["body"]["kind"] == "erased");
+        erased.map(|line| line["body"]["body_hash"].clone())
+    };
+    engine.retention().erase(&task.point(1).unwrap(), None).unwrap();
+    let plain = ShareAsked { redact: false, ..ShareAsked::default() };
+    let known = hash(&File::of(&engine, "t", &plain)).unwrap();
+    let file = File::of(&engine, "t", &ShareAsked::default());
+    assert!(!file.all().contains(known.as_str().unwrap()), "the header is guessed with it");
+    assert_eq!((&file.contents["trusted"], hash(&file)), (&json!("1"), None));
+}
+
+#[test]
+fn the_beginning_of_an_id_tells_no_label() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    let id = task.checkpoint(Mark::new().label(secret(1))).unwrap().id.to_string();
+    let said = format!("milepost rollback @{} or {}", &id[..12], id.to_uppercase());
+    task.append(Message::text("user", &said)).unwrap();
+    let all = File::of(&engine, "t", &ShareAsked::default()).all();
+    assert!(!all.contains(&id[..12]) && !all.contains(&id.to_uppercase()));
+    assert!(all.contains("milepost rollback @"));
+}
+
+#[test]
+fn a_store_with_a_key_is_shared() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options::default().key(milepost::StoreKey::new(&[7; 32]));
+    let engine = Engine::open(dir.path().join("store"), options).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    task.append(Message::text("user", "hello")).unwrap();
+    let file = File::of(&engine, "t", &ShareAsked::default());
+    assert_eq!((&file.contents["keyed"], &file.contents["withheld"]), (&json!(true), &json!("0")));
+    assert_eq!(file.index["rows/0/0"][1]["text"], json!("user: hello"));
+}
+
 #[test]
 fn no_text_of_a_task_ends_an_element_of_the_file() {
     let engine = Engine::in_memory(Options::default()).unwrap();

@@ -151,15 +151,25 @@ fn captured_folders_are_no_more_than_a_name_in_a_redacted_export() {
     fs::create_dir(place.path("work")).unwrap();
     place.write("work/a.txt", "one");
     place.say("capture --task run work").ok();
+    place.say("mark run one").ok();
+    place.write("work/a.txt", "two");
+    place.say("capture --task run work").ok();
+    // The files stay: the control log says which capture they are.
+    place.say("branch run@one").ok();
+    place.say("switch run/1").ok();
     let plain = place.say("export run").out;
-    let root = |file: &str| {
+    assert!(plain.contains("\"files_kept\""), "{plain}");
+    let roots = |file: &str| -> Vec<String> {
         let lines = lines(file).into_iter();
-        let mut roots = lines.filter_map(|line| line["body"]["root"].as_str().map(str::to_owned));
-        roots.next().unwrap()
+        lines.filter_map(|line| line["body"]["root"].as_str().map(str::to_owned)).collect()
     };
     let redacted = export(&place, "export run --redact");
-    assert_ne!(root(&redacted), root(&plain));
-    assert!(!redacted.contains(&root(&plain)));
+    assert_eq!(roots(&redacted).len(), roots(&plain).len());
+    for root in roots(&plain) {
+        assert!(!redacted.contains(&root), "{root}");
+    }
+    let whole = place.say("share run -o run.html").ok();
+    assert!(whole.contains("folder: 3"), "{whole}");
 }
 
 #[test]

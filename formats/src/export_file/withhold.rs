@@ -2,11 +2,12 @@
 //! defines the lines, `docs/SHARE.md` the rules.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
-use milepost::Body;
+use milepost::events::{Control, Data, RestoreBegun};
 use milepost::ids::LogKind;
 use milepost::transfer::{ExportBody, ExportEvent};
+use milepost::{Body, Hash, Json, LineageId, Offset};
 use serde_json::value::RawValue;
 
 use super::line::EventForm;
@@ -25,6 +26,8 @@ pub struct Withholding {
     patterns: Option<Patterns>,
     /// The length of the longest texts, in bytes of their JSON.
     longest: usize,
+    /// Erased events whose headers were redacted. The hashes of their bodies would tell these.
+    erased: HashSet<(LineageId, Offset)>,
     /// The events that were withheld so far.
     withheld: Withheld,
 }
@@ -90,7 +93,7 @@ impl Withholding {
             }
             false => None,
         };
-        Ok(Self { patterns, longest, withheld: Withheld::default() })
+        Ok(Self { patterns, longest, erased: HashSet::new(), withheld: Withheld::default() })
     }
 
     /// Returns `true` if texts are searched.
@@ -117,6 +120,9 @@ impl Withholding {
         };
         if is_trusted {
             self.found(&place, &before, &header_texts(&form));
+            if let (LogKind::Lineage(lineage), ExportBody::Erased(_)) = (event.log, &event.body) {
+                self.erased.insert((lineage, event.offset));
+            }
         }
         let shown = self.shown(&place, event, header.kind)?;
         if matches!(shown, Shown::Whole) && !is_trusted {
@@ -198,12 +204,15 @@ impl Withholding {
         let Some(patterns) = &self.patterns else {
             return before.to_owned();
         };
-        let (mut json, _) = patterns.json(before, false);
+        let placeless = without_places(event.log, kind, payload);
+        let source = placeless.as_deref().unwrap_or(before);
+        let (mut json, _) = patterns.json(source, false);
         let found = json.clone();
-        if json != before && !is_accepted(event.log, &json) {
-            (json, _) = patterns.json(before, true);
+        if json != source && !is_accepted(event.log, &json) {
+            (json, _) = patterns.json(source, true);
         }
-        let folders = folders(event.log, kind, payload);
+        let mut folders = folders(event.log, kind, payload);
+        folders.extend(self.hash_of_erased(event.log, kind, payload));
         for root in &folders {
             // The names and contents of the captured files could be guessed from the hash.
             json = json.replace(&root.to_string(), &patterns.hash(*root).to_string());
@@ -215,6 +224,18 @@ impl Withholding {
             }
         }
         json
+    }
+
+    /// Returns the hash of the body of an erased event, if its header is redacted.
+    fn hash_of_erased(&self, log: LogKind, kind: u16, payload: &[u8]) -> Option<Hash> {
+        if log != LogKind::Control || self.erased.is_empty() {
+            return None;
+        }
+        let Ok(Control::Erased(erased)) = Control::decode(kind, payload) else {
+            return None;
+        };
+        let is_redacted = self.erased.contains(&(erased.lineage, erased.offset));
+        Some(erased.body_hash).filter(|_| is_redacted)
     }
 
     /// Returns the JSON with a note in place of each text that is too long; `None` without one.
@@ -275,6 +296,21 @@ impl Strings for Long {
 /// Returns `true` if an import can have an erased event in place of this one.
 fn can_be_missing(event: &ExportEvent) -> Result<bool, String> {
     event.is_erasable().map_err(|error| error.to_string())
+}
+
+/// Returns the JSON form of the beginning of a restore without the folders of this machine.
+fn without_places(log: LogKind, kind: u16, payload: &[u8]) -> Option<String> {
+    if (log, kind) != (LogKind::Control, RestoreBegun::KIND) {
+        return None;
+    }
+    let Ok(Control::RestoreBegun(mut begun)) = Control::decode(kind, payload) else {
+        return None;
+    };
+    for part in &mut begun.parts {
+        part.place = Data::Json(Json::string("[redacted:folder]"));
+        part.note = None;
+    }
+    Control::from(begun).to_json().ok()
 }
 
 /// Returns the JSON form of a body on one line, if its kind is known.

@@ -3,12 +3,12 @@
 use std::io;
 
 use data_encoding::{BASE64, HEXLOWER};
-use milepost::events::{Control, RestoreBegun, WorkspaceCaptured};
+use milepost::events::{Application, Control, Data, FilesKept, RestoreBegun, WorkspaceCaptured};
 use milepost::ids::{Head, LogKind};
 use milepost::limits::TEXT_MAX;
 use milepost::transfer::{ExportBody, ExportChunk, ExportEvent, ExportItem, ExportTask};
 use milepost::{Body, CheckpointId, Hash, Header};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::line::{Big, ChunkForm, Counts, End, EventForm, ExportHeader, Log, PointForm, TaskForm};
@@ -318,6 +318,12 @@ pub(super) fn is_accepted(log: LogKind, json: &str) -> bool {
     parsed.is_ok()
 }
 
+/// The hash of a captured folder.
+#[derive(Deserialize)]
+struct CapturedRoot {
+    root: Hash,
+}
+
 /// Returns the hashes of captured folders and chunks in an event.
 pub(super) fn folders(log: LogKind, kind: u16, payload: &[u8]) -> Vec<Hash> {
     match (log, kind) {
@@ -331,6 +337,18 @@ pub(super) fn folders(log: LogKind, kind: u16, payload: &[u8]) -> Vec<Hash> {
                 let ids = parts.flat_map(|part| part.roots.iter().chain(&part.plan.chunks));
                 ids.map(|id| Hash(id.0)).collect()
             }
+            _ => Vec::new(),
+        },
+        // A capture in a copy without files.
+        (LogKind::Lineage(_), Application::KIND) => match Body::decode(kind, payload) {
+            Ok(Body::Application(application)) if application.name == "workspace_captured" => {
+                let Data::Json(json) = &application.data else { return Vec::new() };
+                json.to::<CapturedRoot>().map(|captured| vec![captured.root]).unwrap_or_default()
+            }
+            _ => Vec::new(),
+        },
+        (LogKind::Control, FilesKept::KIND) => match Control::decode(kind, payload) {
+            Ok(Control::FilesKept(kept)) => vec![kept.root],
             _ => Vec::new(),
         },
         _ => Vec::new(),

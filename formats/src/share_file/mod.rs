@@ -35,6 +35,9 @@ pub const PIECE_TYPE: &str = "application/gzip;base64";
 /// The length at which a piece of the export ends, with the line that reaches it, in bytes.
 pub const PIECE: u64 = 512 << 10;
 
+/// The start tag of the viewer, which is the last element.
+pub const VIEWER: &str = r#"<script type="module">"#;
+
 /// The end tag of a script element.
 pub const END_TAG: &str = "</script>";
 

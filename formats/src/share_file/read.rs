@@ -5,11 +5,12 @@ use std::io::{self, BufRead, BufReader, Read};
 use data_encoding::BASE64;
 use flate2::bufread::GzDecoder;
 
-use super::{END_TAG, EXPORT_ID, PIECE_TYPE};
+use super::{CONTENTS_ID, END_TAG, EXPORT_ID, INDEX_ID, PIECE_TYPE, VIEWER};
 use crate::bounded_lines::BoundedLines;
 
-/// Most bytes of a line that are looked at: more than a tag has.
+/// Most bytes of an end tag, and of a line before the viewer that is no piece of the export.
 const TAG_MAX: usize = 128;
+const LINE_MAX: usize = 64 << 20;
 
 /// Characters of base64 that are decoded at once.
 const BLOCK: usize = 32 << 10;
@@ -44,12 +45,22 @@ impl<R: BufRead> ShareReader<R> {
 
     /// Moves to the content of the next piece, or to the end of the file.
     fn find(&mut self, input: R) -> io::Result<()> {
-        let mut lines = BoundedLines::new(input, TAG_MAX);
+        let mut lines = BoundedLines::new(input, LINE_MAX);
         loop {
-            if lines.advance()? == 0 {
+            let length = lines.advance()?;
+            let line = lines.buffered();
+            if length == 0 || line.starts_with(VIEWER.as_bytes()) {
                 return Ok(());
             }
-            let Some(number) = piece_of(lines.buffered()) else { continue };
+            let Some(number) = piece_of(line) else {
+                // A browser must see the pieces that are read here, and no others.
+                if length > LINE_MAX as u64 || !is_of_writer(line) {
+                    let line = String::from_utf8_lossy(line);
+                    let line: String = line.chars().take(80).collect();
+                    return Err(wrong("the part before the viewer", &format!("has {line:?}")));
+                }
+                continue;
+            };
             if number != self.next.to_string() {
                 let why = format!("comes where {} is expected", name(self.next));
                 return Err(wrong(&format!("{EXPORT_ID}{number}"), &why));
@@ -103,6 +114,34 @@ impl<R: BufRead> Read for ShareReader<R> {
             }
         }
         Ok(0)
+    }
+}
+
+/// Returns `true` for a line that has no tag, or only tags that a share has before its viewer.
+fn is_of_writer(line: &[u8]) -> bool {
+    let Ok(line) = std::str::from_utf8(line) else {
+        return false;
+    };
+    let line = line.trim_end_matches('\n');
+    let tags = line.matches('<').count();
+    let is_element = |start: &str, end: &str| line.starts_with(start) && line.ends_with(end);
+    match tags {
+        0 => true,
+        1 => {
+            let index = format!(r#"<script type="{PIECE_TYPE}" id="{INDEX_ID}"#);
+            let contents = format!(r#"<script type="application/json" id="{CONTENTS_ID}">"#);
+            is_element("<meta ", ">")
+                || is_element(&index, "\">")
+                || line == contents
+                || ["<html lang=\"en\">", "<head>", "</head>", "<body>", END_TAG].contains(&line)
+        }
+        2 => {
+            is_element("<title>", "</title>")
+                || is_element("<style>", "</style>")
+                || is_element("<noscript>", "</noscript>")
+                || line == "<div id=\"page\"></div>"
+        }
+        _ => false,
     }
 }
 

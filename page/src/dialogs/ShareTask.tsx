@@ -15,7 +15,7 @@ import { words } from "../words/index.ts";
 import { Dialog, Field } from "./Dialog.tsx";
 
 const MIB = 1024 * 1024;
-const MOST = 256;
+const MOST = 64;
 /** Wait after the last letter until the plan is asked for, in milliseconds. */
 const PAUSE = 400;
 

@@ -334,7 +334,7 @@ for (const theme of ["light", "dark"] as const) {
     await page.getByLabel(en.giveMax).fill("257");
     await sees(page, en.giveMaxWrong, "dialog");
     assert.equal(await save.isDisabled(), true);
-    await page.getByLabel(en.giveMax).fill("256");
+    await page.getByLabel(en.giveMax).fill("64");
     await page.getByLabel(en.giveWithhold).fill("(");
     await sees(page, "the regular expression ( is none", "dialog");
     assert.equal(await save.isDisabled(), true);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use milepost::calls::check_given_up;
 use milepost::{Lineage, LineageId, Offset};
 use milepost_api::reader::{EventSearch, RowsAsked, SeriesAxis, TurnPlace, TurnsAsked};
 use milepost_api::{Big, CheckpointForm, LineageForm, ReadMarkForm, SeriesBucketForm, TurnForm};
@@ -60,6 +61,7 @@ struct MarkForm {
 
 impl LineageDocuments<'_> {
     pub fn put(&self, index: &mut Index) -> Result<()> {
+        check_given_up()?;
         self.rows(index)?;
         self.turns(index)?;
         self.counts(index)?;
@@ -82,6 +84,7 @@ impl LineageDocuments<'_> {
         let head = self.lineage.head()?.next;
         let mut from = self.first()?;
         while from < head {
+            check_given_up()?;
             let page = from / EVENTS;
             let asked = RowsAsked {
                 lineage: Some(self.lineage.id()),
@@ -103,6 +106,7 @@ impl LineageDocuments<'_> {
         let first = near.first().map_or(0, |turn| turn.number.0);
         let mut page = first / TURNS;
         loop {
+            check_given_up()?;
             let (items, total) =
                 self.page_of_turns(TurnPlace::From(page * TURNS), TURNS as usize)?;
             if !items.is_empty() {

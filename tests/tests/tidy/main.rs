@@ -27,7 +27,7 @@ const CRATES: [(&str, usize); 17] = [
     ("workspace", 16_500),
     ("api", 5_800),
     ("langgraph", 1_400),
-    ("formats", 13_000),
+    ("formats", 13_200),
     ("agents", 2_800),
     ("sessions", 1_600),
     ("jobs", 2_400),

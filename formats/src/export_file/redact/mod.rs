@@ -10,24 +10,31 @@ mod walk;
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use data_encoding::BASE64;
 use milepost::events::Control;
 use milepost::{Body, CheckpointId, Hash};
-use regex::Regex;
+use regex::{Regex, RegexBuilder};
 use serde::de::IgnoredAny;
 
 use super::write::Redact;
-use patterns::{PATTERNS, is_secret};
+use patterns::{PATTERNS, is_secret, is_token};
 use walk::text_of;
 pub(super) use walk::{Strings, Walk};
 
 /// Maximum depth of JSON texts nested in strings of JSON.
 const NESTED_MAX: u32 = 8;
 
-/// Number of digits of a checkpoint's id.
+/// Number of digits of a checkpoint's id, and of the shortest beginning of one that names it.
 const ID_DIGITS: usize = 64;
+const ID_DIGITS_MIN: usize = 8;
+
+/// Most bytes of a compiled expression of the caller: the time of a search grows with them.
+const PATTERN_BYTES: usize = 256 << 10;
+
+/// Most arrays and objects around a value of a text that is searched as JSON.
+const DEPTH_MAX: usize = 100;
 
 /// The compiled patterns.
 pub struct Patterns {
@@ -36,7 +43,7 @@ pub struct Patterns {
     fields: bool,
     stand_ins: StandIns,
     /// New ids of the checkpoints that have one.
-    renamed: RefCell<HashMap<String, CheckpointId>>,
+    renamed: RefCell<BTreeMap<String, CheckpointId>>,
 }
 
 struct Ready {
@@ -95,9 +102,14 @@ impl Patterns {
     /// Compiles the patterns, unless they are not wanted, and further ones. The same texts in the
     /// same order get the same replacements.
     pub fn counted(secrets: bool, withhold: &[String]) -> Result<Self, regex::Error> {
-        let mut patterns = if secrets { built_in()? } else { Vec::new() };
+        // Before the built-in ones, which would change what they match.
+        let mut patterns = Vec::new();
         for pattern in withhold {
-            patterns.push(Ready::of(Regex::new(pattern)?, "[redacted:withhold]"));
+            let compiled = RegexBuilder::new(pattern).size_limit(PATTERN_BYTES).build()?;
+            patterns.push(Ready::of(compiled, "[redacted:withhold]"));
+        }
+        if secrets {
+            patterns.extend(built_in()?);
         }
         Ok(Self {
             patterns,
@@ -130,23 +142,21 @@ impl Patterns {
         }
     }
 
-    /// Returns a text with the new ids of checkpoints in place of the old ones, if it has any.
+    /// Returns a text with the new ids of checkpoints in place of the old ones, or of beginnings of
+    /// them, if it has any.
     fn renamed_in(&self, text: &str) -> Option<String> {
         let renamed = self.renamed.borrow();
-        if renamed.is_empty() || text.len() < ID_DIGITS {
+        if renamed.is_empty() || text.len() < ID_DIGITS_MIN {
             return None;
         }
-        let (mut out, mut copied, mut run) = (String::new(), 0, 0);
-        for (at, byte) in text.bytes().enumerate() {
-            run = if byte.is_ascii_hexdigit() { run + 1 } else { 0 };
-            let from = (at + 1).saturating_sub(ID_DIGITS);
-            if run < ID_DIGITS || from < copied {
-                continue;
-            }
-            if let Some(id) = text.get(from..=at).and_then(|id| renamed.get(id)) {
+        let (mut out, mut copied) = (String::new(), 0);
+        for (from, run) in hex_runs(text) {
+            let id = run.to_ascii_lowercase();
+            let found = renamed.range(id.clone()..).next().filter(|(old, _)| old.starts_with(&id));
+            if let Some((_, new)) = found {
                 out.push_str(text.get(copied..from).unwrap_or_default());
-                out.push_str(&id.to_string());
-                copied = at + 1;
+                out.push_str(new.to_string().get(..run.len()).unwrap_or_default());
+                copied = from + run.len();
             }
         }
         out.push_str(text.get(copied..).unwrap_or_default());
@@ -160,6 +170,42 @@ impl Patterns {
     fn is_secret_field(&self, name: Option<&str>) -> bool {
         self.fields && name.is_some_and(is_secret)
     }
+}
+
+/// Returns the runs of hexadecimal digits of a text that may name a checkpoint, with their places.
+fn hex_runs(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let is_digit = |c: char| c.is_ascii_hexdigit();
+    let mut rest = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let from = rest + text.get(rest..)?.find(is_digit)?;
+            let run = text.get(from..)?;
+            let run = run.get(..run.find(|c| !is_digit(c)).unwrap_or(run.len()))?;
+            rest = from + run.len();
+            if (ID_DIGITS_MIN..=ID_DIGITS).contains(&run.len()) {
+                return Some((from, run));
+            }
+        }
+    })
+}
+
+/// Returns `true` if the brackets of a JSON text are not nested too deeply for a walk.
+fn is_shallow(json: &str) -> bool {
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = in_string,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => depth += 1,
+            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > DEPTH_MAX {
+            return false;
+        }
+    }
+    true
 }
 
 fn built_in() -> Result<Vec<Ready>, regex::Error> {
@@ -182,6 +228,16 @@ struct Look<'a> {
     nested: u32,
     /// Addresses of the replaced strings: the walk may look at a string twice.
     replaced: RefCell<HashSet<usize>>,
+    /// The replacements of the strings that were looked at, by their addresses and names.
+    known: RefCell<HashMap<(usize, NameRole), Option<String>>>,
+}
+
+/// Effect of a string's name on its replacement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum NameRole {
+    Secret,
+    Base64,
+    Other,
 }
 
 impl Look<'_> {
@@ -193,8 +249,8 @@ impl Look<'_> {
     /// Redacts a text that is JSON itself. Returns `None` for any other text.
     fn inner(&self, text: &str) -> Option<String> {
         let begins = text.trim_start().starts_with(['{', '[']);
-        if !begins || self.nested >= NESTED_MAX || serde_json::from_str::<IgnoredAny>(text).is_err()
-        {
+        let may_be = begins && self.nested < NESTED_MAX && is_shallow(text);
+        if !may_be || serde_json::from_str::<IgnoredAny>(text).is_err() {
             return None;
         }
         let nested = self.nested + 1;
@@ -203,6 +259,7 @@ impl Look<'_> {
             brief: self.brief,
             nested,
             replaced: RefCell::default(),
+            known: RefCell::default(),
         };
         Some(Walk::json(&look, text))
     }
@@ -215,8 +272,9 @@ impl Look<'_> {
         if name == Some("base64") && self.patterns.is_secret_in(text) {
             return self.says(&BASE64.encode(b"[redacted:bytes]"), "");
         }
-        if let Some(inner) = self.inner(text) {
-            return (inner != text).then(|| serde_json::Value::from(inner).to_string());
+        // A text of JSON without a find is searched as a whole, too.
+        if let Some(inner) = self.inner(text).filter(|inner| inner != text) {
+            return Some(serde_json::Value::from(inner).to_string());
         }
         match self.patterns.redacted(text, self.brief) {
             Cow::Borrowed(_) => None,
@@ -226,6 +284,17 @@ impl Look<'_> {
 }
 
 impl Strings for Look<'_> {
+    fn number(&self, number: &str, name: Option<&str>) -> Option<String> {
+        // A count or a measure of tokens is no secret.
+        if self.patterns.is_secret_field(name) && !name.is_some_and(is_token) {
+            return self.says("[redacted:field]", "*");
+        }
+        match self.patterns.redacted(number, self.brief) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(text) => Some(serde_json::Value::from(text).to_string()),
+        }
+    }
+
     fn string(&self, literal: &str, name: Option<&str>) -> Option<String> {
         let text = text_of(literal);
         if text.is_empty() || (name == Some("kind") && self.nested == 0 && is_kind(&text)) {
@@ -236,7 +305,19 @@ impl Strings for Look<'_> {
         {
             return Some(format!("\"{id}\""));
         }
-        let replacement = self.without_secret(&text, name);
+        let role = match name {
+            _ if self.patterns.is_secret_field(name) => NameRole::Secret,
+            Some("base64") => NameRole::Base64,
+            _ => NameRole::Other,
+        };
+        // A walk may look at a string several times, and at all texts in it.
+        let key = (literal.as_ptr().addr(), role);
+        let known = self.known.borrow().get(&key).cloned();
+        let replacement = known.unwrap_or_else(|| {
+            let replacement = self.without_secret(&text, name);
+            self.known.borrow_mut().insert(key, replacement.clone());
+            replacement
+        });
         if replacement.is_some() {
             self.replaced.borrow_mut().insert(literal.as_ptr().addr());
         }
@@ -262,7 +343,13 @@ impl Redact for Patterns {
     }
 
     fn json(&self, json: &str, brief: bool) -> (String, u64) {
-        let look = Look { patterns: self, brief, nested: 0, replaced: RefCell::default() };
+        let look = Look {
+            patterns: self,
+            brief,
+            nested: 0,
+            replaced: RefCell::default(),
+            known: RefCell::default(),
+        };
         let text = Walk::json(&look, json);
         (text, look.replaced.into_inner().len() as u64)
     }

@@ -56,8 +56,16 @@ const NAMES: [&str; 9] = [
 
 /// Returns `true` if a field of this name has a secret.
 pub fn is_secret(name: &str) -> bool {
-    let counts = |c: &char| !matches!(c, '-' | '_' | ' ');
-    let plain: String = name.chars().filter(counts).collect();
-    let plain = plain.to_ascii_lowercase();
+    let plain = plain(name);
     NAMES.iter().any(|end| plain.ends_with(end))
+}
+
+/// Returns `true` if the name of a field ends with `token`.
+pub fn is_token(name: &str) -> bool {
+    plain(name).ends_with("token")
+}
+
+fn plain(name: &str) -> String {
+    let counts = |c: &char| !matches!(c, '-' | '_' | ' ');
+    name.chars().filter(counts).collect::<String>().to_ascii_lowercase()
 }

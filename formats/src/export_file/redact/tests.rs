@@ -59,9 +59,13 @@ fn a_private_key_goes_as_a_whole_also_where_it_is_cut() {
 #[test]
 fn a_field_with_the_name_of_a_secret_loses_its_text() {
     let found = redacted(r#"{"OPENAI_API_KEY" : "x", "tokens": "y", "Token": ["z"], "pwd":""}"#);
+    let field = r#""[redacted:field]""#;
     let expected =
-        r#"{"OPENAI_API_KEY" : "[redacted:field]", "tokens": "y", "Token": ["z"], "pwd":""}"#;
+        format!(r#"{{"OPENAI_API_KEY" : {field}, "tokens": "y", "Token": [{field}], "pwd":""}}"#);
     assert_eq!(found, expected);
+    // A measure of tokens is none, and a number with the name of a password is one.
+    let numbers = redacted(r#"{"loss_per_token": 0.25, "password": 4711, "n": 7}"#);
+    assert_eq!(numbers, format!(r#"{{"loss_per_token": 0.25, "password": {field}, "n": 7}}"#));
 }
 
 #[test]

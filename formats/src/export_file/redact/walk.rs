@@ -13,6 +13,12 @@ use std::collections::HashSet;
 pub trait Strings {
     /// Returns the replacement of a string literal, or `None` if it stays. `name` is its name.
     fn string(&self, literal: &str, name: Option<&str>) -> Option<String>;
+
+    /// Returns the replacement of a number, or `None` if it stays.
+    fn number(&self, number: &str, name: Option<&str>) -> Option<String> {
+        let _ = (number, name);
+        None
+    }
 }
 
 /// A position in a JSON text, and the output so far.
@@ -60,16 +66,25 @@ impl<'a> Walk<'a> {
                 self.out.push_str(other.as_deref().unwrap_or(literal));
             }
             Some(b'{') => self.object(),
-            Some(b'[') => self.list(),
+            Some(b'[') => self.list(name),
             _ => {
                 let rest = self.rest();
                 let end = rest.find([',', ']', '}']).unwrap_or(rest.len());
-                self.copy_to(self.at + end);
+                let scalar = rest.get(..end).unwrap_or_default().trim_end();
+                let is_number = scalar.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+                match self.strings.number(scalar, name).filter(|_| is_number) {
+                    Some(other) => {
+                        self.out.push_str(&other);
+                        self.at += scalar.len();
+                    }
+                    None => self.copy_to(self.at + end),
+                }
             }
         }
     }
 
-    fn list(&mut self) {
+    /// Copies a list, whose items have its name.
+    fn list(&mut self, name: Option<&str>) {
         self.copy(1);
         loop {
             self.spaces();
@@ -77,7 +92,7 @@ impl<'a> Walk<'a> {
                 None => return,
                 Some(b']') => return self.copy(1),
                 Some(b',' | b'}' | b':') => self.copy(1),
-                Some(_) => self.value(None),
+                Some(_) => self.value(name),
             }
         }
     }

@@ -155,6 +155,8 @@ export class Verifier {
 
   #begin(line: Line): void {
     this.#tasks++;
+    // The events of the first one would be shown, and the head of the last one be compared.
+    if (this.#tasks > 1) invalid("a second task: a share has one");
     this.#endTask();
     this.#task = null;
     this.#task = new TaskCheck(line, this.#lines, this.#file, this.#counts);

@@ -19,6 +19,9 @@ use crate::stream_body::{self, BUFFER, Source};
 use crate::view::View;
 use milepost_api::{ShareAsked, SharePlanForm};
 
+/// The most bytes of a file: it is in memory until it is sent.
+const MAX: u64 = 64 << 20;
+
 /// The most regular expressions of a request, and bytes of each.
 const PATTERNS: usize = 16;
 const PATTERN: usize = 1000;
@@ -35,8 +38,8 @@ fn asked_of(query: Vec<(String, String)>) -> Result<ShareAsked, ApiError> {
         match name.as_str() {
             "redact" => asked.redact = value.parse().map_err(|_| wrong("`true` or `false`"))?,
             "max" => {
-                let max = value.parse().ok().filter(|max| (1..=ShareAsked::MAX).contains(max));
-                asked.max = max.ok_or_else(|| wrong("1 to 268435456 bytes"))?;
+                let max = value.parse().ok().filter(|max| (1..=MAX).contains(max));
+                asked.max = max.ok_or_else(|| wrong("1 to 67108864 bytes"))?;
             }
             "withhold" if value.len() <= PATTERN && asked.withhold.len() < PATTERNS => {
                 asked.withhold.push(value);
@@ -91,7 +94,7 @@ fn failed(error: &Error) -> ApiError {
             a secret, default `true`"),
         ("withhold" = Option<Vec<String>>, Query, description = "Regular expressions, each as one \
             parameter `withhold`: withhold events with a text that matches, too"),
-        ("max" = Option<u64>, Query, minimum = 1, maximum = 268_435_456, description = "The most \
+        ("max" = Option<u64>, Query, minimum = 1, maximum = 67_108_864, description = "The most \
             bytes of the file, default 33554432"),
     ),
     responses((status = 200, body = SharePlanForm), ReadProblems),
@@ -118,7 +121,7 @@ async fn plan(
             a secret, default `true`"),
         ("withhold" = Option<Vec<String>>, Query, description = "Regular expressions, each as one \
             parameter `withhold`: withhold events with a text that matches, too"),
-        ("max" = Option<u64>, Query, minimum = 1, maximum = 268_435_456, description = "The most \
+        ("max" = Option<u64>, Query, minimum = 1, maximum = 67_108_864, description = "The most \
             bytes of the file, default 33554432"),
     ),
     responses(
