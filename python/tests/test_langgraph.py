@@ -187,8 +187,10 @@ def test_pruning_keeps_what_is_pending(store):
         before.interrupts,
     )
     done = graph.invoke(Command(resume={before.interrupts[0].id: "two"}), CONFIG)
-    assert sorted(done["seen"][-2:]) == ["left one", "right two"]
-    assert done["seen"].count("left one") == 1
+    # LangGraph lists the interrupts of parallel nodes in the order in which they came.
+    both = (["left one", "right two"], ["left two", "right one"])
+    assert sorted(done["seen"][-2:]) in both
+    assert sum(text.endswith(" one") for text in done["seen"]) == 1
 
 
 def test_a_copy_goes_its_own_way_and_a_deleted_thread_stays_away(store):
