@@ -9548,11 +9548,14 @@ export interface operations {
     share: {
         parameters: {
             query?: {
-                /** @description Withhold events with a text that resembles a secret, default `true` */
+                /** @description Withhold events with a text that resembles a secret, default `true`. */
                 redact?: boolean;
-                /** @description Regular expressions, each as one parameter `withhold`: withhold events with a text that matches, too */
+                /**
+                 * @description Regular expressions, each as one parameter `withhold`: withhold events with a text that
+                 *     matches, too.
+                 */
                 withhold?: string[];
-                /** @description The most bytes of the file, default 33554432 */
+                /** @description The most bytes of the file, default 33554432. */
                 max?: number;
             };
             header?: never;
@@ -9628,11 +9631,14 @@ export interface operations {
     share_plan: {
         parameters: {
             query?: {
-                /** @description Withhold events with a text that resembles a secret, default `true` */
+                /** @description Withhold events with a text that resembles a secret, default `true`. */
                 redact?: boolean;
-                /** @description Regular expressions, each as one parameter `withhold`: withhold events with a text that matches, too */
+                /**
+                 * @description Regular expressions, each as one parameter `withhold`: withhold events with a text that
+                 *     matches, too.
+                 */
                 withhold?: string[];
-                /** @description The most bytes of the file, default 33554432 */
+                /** @description The most bytes of the file, default 33554432. */
                 max?: number;
             };
             header?: never;

@@ -16,8 +16,9 @@ pub(crate) use milepost_api::{
     EventForm, Fields, FileChangesForm, FileForm, GuidanceAsked, HitsForm, LineageForm, Listed,
     MetricsForm, MovedForm, OverviewForm, PinAsked, PinForm, PointForm, Problem, RangeForm,
     RestoreAsked, RestorePlanForm, RestoredForm, RetentionAsked, RetentionForm, RowsForm,
-    SeriesForm, StateOrPart, StatsForm, SummariesForm, SummaryForm, SwitchAsked, TaskForm,
-    TaskGiven, TurnsForm, UndoFolderAsked, UnmarkedForm, VerifyAsked, VerifyForm,
+    SeriesForm, ShareAsked, SharePlanForm, StateOrPart, StatsForm, SummariesForm, SummaryForm,
+    SwitchAsked, TaskForm, TaskGiven, TurnsForm, UndoFolderAsked, UnmarkedForm, VerifyAsked,
+    VerifyForm,
 };
 
 /// Returns the `Location` of a name below a path. The name is one segment (RFC 3986).

@@ -41,7 +41,7 @@ fn tasks(engine: &Engine) -> Vec<String> {
     engine.transfer().export(false).unwrap().tasks().unwrap()
 }
 
-/// What a store gives of one task.
+/// The items of an export that belong to one task.
 fn given_of(engine: &Engine, task: &str) -> Vec<Given> {
     let mut is_it = false;
     let mut all = given(engine, false);

@@ -143,7 +143,7 @@ fn any_events_that_can_be_erased_come_in_as_erased_ones() {
     assert!(all_withheld > 100, "{all_withheld} withheld");
 }
 
-/// What a store gives, without what every erasure has of its own: its time, its salt, its hash.
+/// An export without the time, the salt and the hash of each erasure, which are never the same.
 fn plain(all: &[Given]) -> Vec<Given> {
     let mut all = all.to_vec();
     for one in &mut all {

@@ -26,7 +26,7 @@ pub(super) use walk::{Strings, Walk};
 /// Maximum depth of JSON texts nested in strings of JSON.
 const NESTED_MAX: u32 = 8;
 
-/// Number of digits of a checkpoint's id, and of the shortest beginning of one that names it.
+/// Digits of a checkpoint's id, and the fewest digits that name one.
 const ID_DIGITS: usize = 64;
 const ID_DIGITS_MIN: usize = 8;
 

@@ -7,6 +7,7 @@ use axum::response::{IntoResponse as _, Response};
 use milepost::ErrorKind as EngineErrorKind;
 use milepost_formats::{Error, ErrorKind};
 use milepost_share::Share;
+use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -14,10 +15,10 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::error::{ApiError, ReadProblems};
 use crate::extract::{PathName, Query};
+use crate::forms::{ShareAsked, SharePlanForm};
 use crate::request_scope::RequestId;
 use crate::stream_body::{self, BUFFER, Source};
 use crate::view::View;
-use milepost_api::{ShareAsked, SharePlanForm};
 
 /// The most bytes of a file: it is in memory until it is sent.
 const MAX: u64 = 64 << 20;
@@ -30,21 +31,39 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(plan)).routes(routes!(share))
 }
 
-/// Reads the settings of a share from a query.
+#[derive(Debug, Default, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct ShareQuery {
+    /// Withhold events with a text that resembles a secret, default `true`.
+    redact: Option<bool>,
+    /// Regular expressions, each as one parameter `withhold`: withhold events with a text that
+    /// matches, too.
+    withhold: Option<Vec<String>>,
+    /// The most bytes of the file, default 33554432.
+    #[param(minimum = 1, maximum = 67_108_864)]
+    max: Option<u64>,
+}
+
+/// Reads the settings of a share from a query, which may have several `withhold`.
 fn asked_of(query: Vec<(String, String)>) -> Result<ShareAsked, ApiError> {
-    let mut asked = ShareAsked::default();
+    let mut asked = ShareQuery::default();
     for (name, value) in query {
         let wrong = |what: &str| ApiError::Invalid(format!("{name} is {what}, not {value:?}"));
         match name.as_str() {
-            "redact" => asked.redact = value.parse().map_err(|_| wrong("`true` or `false`"))?,
+            "redact" => {
+                let redact = value.parse().map_err(|_| wrong("`true` or `false`"))?;
+                asked.redact = Some(redact);
+            }
             "max" => {
                 let max = value.parse().ok().filter(|max| (1..=MAX).contains(max));
-                asked.max = max.ok_or_else(|| wrong("1 to 67108864 bytes"))?;
-            }
-            "withhold" if value.len() <= PATTERN && asked.withhold.len() < PATTERNS => {
-                asked.withhold.push(value);
+                asked.max = Some(max.ok_or_else(|| wrong("1 to 67108864 bytes"))?);
             }
             "withhold" => {
+                let withhold = asked.withhold.get_or_insert_default();
+                if value.len() <= PATTERN && withhold.len() < PATTERNS {
+                    withhold.push(value);
+                    continue;
+                }
                 let text =
                     format!("withhold has at most {PATTERNS} expressions of {PATTERN} bytes");
                 return Err(ApiError::Invalid(text));
@@ -52,7 +71,12 @@ fn asked_of(query: Vec<(String, String)>) -> Result<ShareAsked, ApiError> {
             _ => return Err(ApiError::Invalid(format!("there is no parameter {name:?}"))),
         }
     }
-    Ok(asked)
+    let default = ShareAsked::default();
+    Ok(ShareAsked {
+        redact: asked.redact.unwrap_or(default.redact),
+        withhold: asked.withhold.unwrap_or(default.withhold),
+        max: asked.max.unwrap_or(default.max),
+    })
 }
 
 /// Packs a task for a caller who may read it.
@@ -90,12 +114,7 @@ fn failed(error: &Error) -> ApiError {
     tag = "tasks",
     params(
         ("task" = String, Path, description = "The id of the task"),
-        ("redact" = Option<bool>, Query, description = "Withhold events with a text that resembles \
-            a secret, default `true`"),
-        ("withhold" = Option<Vec<String>>, Query, description = "Regular expressions, each as one \
-            parameter `withhold`: withhold events with a text that matches, too"),
-        ("max" = Option<u64>, Query, minimum = 1, maximum = 67_108_864, description = "The most \
-            bytes of the file, default 33554432"),
+        ShareQuery,
     ),
     responses((status = 200, body = SharePlanForm), ReadProblems),
 )]
@@ -117,12 +136,7 @@ async fn plan(
     tag = "tasks",
     params(
         ("task" = String, Path, description = "The id of the task"),
-        ("redact" = Option<bool>, Query, description = "Withhold events with a text that resembles \
-            a secret, default `true`"),
-        ("withhold" = Option<Vec<String>>, Query, description = "Regular expressions, each as one \
-            parameter `withhold`: withhold events with a text that matches, too"),
-        ("max" = Option<u64>, Query, minimum = 1, maximum = 67_108_864, description = "The most \
-            bytes of the file, default 33554432"),
+        ShareQuery,
     ),
     responses(
         (status = 200, body = Vec<u8>, content_type = "application/octet-stream"),
