@@ -5,6 +5,7 @@ import { useMemo, useState } from "preact/hooks";
 import { parsePoint, TASKS } from "../address.ts";
 import type { Axis, Route } from "../address.ts";
 import { metrics, series, summary } from "../api/calls.ts";
+import { readWhole } from "../api/read-on.ts";
 import type { MetricCount, Series } from "../api/types.ts";
 import { go, isShare, openDialog } from "../app-state.ts";
 import { GoToDialog } from "../dialogs/GoTo.tsx";
@@ -31,23 +32,19 @@ async function namesOf(at: readonly string[], signal: AbortSignal): Promise<stri
   for (const address of at.slice(0, 3)) {
     const { task, lineage } = parsePoint(address);
     const id = lineage ?? (await summary(task, signal)).active;
-    for (const one of (await metrics(task, id, signal)).items) names.set(one.name, one);
+    const found = await readWhole(() => metrics(task, id, signal), (all) => [all]);
+    for (const one of found.items) names.set(one.name, one);
   }
   return [...names.keys()];
 }
 
-/** Reads a metric until the service has read all events. */
-async function readWhole(
-  route: MetricsRoute,
-  metric: string,
-  signal: AbortSignal,
-): Promise<Series> {
+/** Reads the values of a metric. */
+function readSeries(route: MetricsRoute, metric: string, signal: AbortSignal): Promise<Series> {
   const asked = { at: route.at.slice(0, 50), metric, points: 500, x: route.x };
-  for (let round = 0; ; round++) {
-    const found = await series(asked, signal);
-    const done = found.items.every((one) => one.read === one.head);
-    if (done || round >= 40) return found;
-  }
+  return readWhole(
+    () => series(asked, signal),
+    (found) => found.items,
+  );
 }
 
 interface ShownProps {
@@ -65,7 +62,7 @@ interface ShownProps {
 function Shown(props: ShownProps) {
   const { route, name } = props;
   const key = `${name} ${route.x} ${route.at.join(" ")}`;
-  const asked = useAsk(key, (signal) => readWhole(route, name, signal), true);
+  const asked = useAsk(key, (signal) => readSeries(route, name, signal), true);
   const lines = useMemo(() => (asked.value ? linesOf(asked.value) : []), [asked.value]);
   return (
     <figure>

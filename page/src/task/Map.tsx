@@ -31,15 +31,16 @@ interface LaneProps {
   buckets: readonly Bucket[];
 }
 
-/** Least distance of buckets, in pixels, at which each shows its mark. */
+/** Least distance of marks on average, in pixels, at which a lane shows them. */
 const MARK_GAP = 11;
 
 function Ticks({ x, y, buckets, from, own }: Omit<LaneProps, "head">) {
   const tone = own ? "tick" : "tick other";
   const mark = own ? "tick-mark" : "tick-mark other";
-  const [first, second] = buckets.map((bucket) => x(Number(bucket.from)));
-  const showsMarks = (second ?? 0) - (first ?? 0) >= MARK_GAP;
   const inLane = buckets.filter((bucket) => Number(bucket.from) + Number(bucket.events) > from);
+  const marked = inLane.filter((bucket) => bucket.marks !== "0").map((one) => x(Number(one.from)));
+  const length = (marked.at(-1) ?? 0) - (marked[0] ?? 0);
+  const showsMarks = length >= MARK_GAP * (marked.length - 1);
   return (
     <>
       {inLane.map((bucket) => {

@@ -2,6 +2,7 @@
 
 import { batch, signal } from "@preact/signals";
 import { overview, rows, turns } from "../api/calls.ts";
+import { pause, readWhole } from "../api/read-on.ts";
 import { isAbort } from "../api/problem.ts";
 import type { Problem } from "../api/problem.ts";
 import type { Overview, Row, Turn } from "../api/types.ts";
@@ -41,6 +42,7 @@ export class LineageModel {
   readonly #abort = new AbortController();
   #refreshing = false;
   #overviewAt = 0;
+  #willAsk = false;
   #again = false;
 
   constructor(
@@ -128,10 +130,19 @@ export class LineageModel {
     }
   }
 
-  async askOverview(buckets = 200): Promise<void> {
+  /** Asks for the overview, at once or a while after the last time. */
+  async askOverview(): Promise<void> {
+    if (this.#willAsk) return;
+    this.#willAsk = true;
+    await pause(Math.max(0, this.#overviewAt + OVERVIEW_GAP - Date.now()));
+    this.#willAsk = false;
+    if (this.signal.aborted) return;
     this.#overviewAt = Date.now();
     try {
-      this.overview.value = await overview(this.task, this.lineage, buckets, this.signal);
+      const found = await overview(this.task, this.lineage, 200, this.signal);
+      // An answer to an earlier request can come later.
+      if (Number(found.read) >= Number(this.overview.value?.read ?? 0)) this.overview.value = found;
+      if (Number(found.read) < Number(found.head) && !this.stopped.value) void this.askOverview();
     } catch (error) {
       if (!isAbort(error)) this.overview.value = null;
     }
@@ -143,7 +154,8 @@ export class LineageModel {
     for (const id of lineages) {
       if (this.signal.aborted) return;
       try {
-        const found = await overview(this.task, id, 200, this.signal);
+        const load = () => overview(this.task, id, 200, this.signal);
+        const found = await readWhole(load, (all) => [all]);
         this.others.value = new Map(this.others.value).set(id, found);
       } catch {
         return;
@@ -178,7 +190,7 @@ export class LineageModel {
           this.turns.put(from, page.items);
           this.#growFolded(page.items);
         });
-        if (Date.now() - this.#overviewAt > OVERVIEW_GAP) void this.askOverview();
+        void this.askOverview();
         await pause(100);
       } while (this.#again && !this.signal.aborted);
     } catch (error) {
@@ -278,4 +290,3 @@ export class LineageModel {
   }
 }
 
-const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));

@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { overview } from "../api/calls.ts";
+import { readWhole } from "../api/read-on.ts";
 import type { Bucket } from "../api/types.ts";
 import { count } from "../format.ts";
 import { useAsk } from "../use-ask.ts";
@@ -83,7 +84,8 @@ function useFiner(props: MapProps, on: boolean): ReadonlyMap<number, readonly Bu
   const end = props.bucketsOf(open).at(-1);
   const reach = end ? Number(end.from) + Number(end.events) : 0;
   const read = async (id: number, signal: AbortSignal) => {
-    return (await overview(task, id, ASKED, signal)).buckets;
+    const load = () => overview(task, id, ASKED, signal);
+    return (await readWhole(load, (found) => [found])).buckets;
   };
   const own = useAsk(on ? `${task}/${open} ${reach}` : null, (signal) => read(open, signal), true);
   const others = props.lineages

@@ -254,6 +254,34 @@ test("a_million_events_need_few_nodes_and_bytes", async () => {
   assert.deepEqual(errors, []);
 });
 
+test("a_history_that_is_read_in_slices_is_shown_whole", async () => {
+  const ticks = async (slice: number) => {
+    const own = await Harness.start(world(0));
+    own.world.slice = slice;
+    const { page, errors } = await own.open("#/task/library-34/2@24");
+    const drawn = () => page.locator(".map .tick:not(.other)").count();
+    if (slice === Infinity) await until("the ticks", async () => (await drawn()) > 0);
+    await settled(page);
+    assert.deepEqual(errors, []);
+    return { own, page, drawn };
+  };
+  const whole = await ticks(Infinity);
+  const count = await whole.drawn();
+  await whole.own.end();
+  const { own, drawn } = await ticks(10);
+  await until("the ticks of all slices", async () => (await drawn()) === count);
+
+  own.world.slice = 100;
+  const { page } = await own.open("#/task/tune-river/7@300");
+  await page.locator(".map .own").first().waitFor({ state: "attached" });
+  await settled(page);
+  own.world.read = new WeakMap();
+  await page.getByRole("button", { name: "Zoom in" }).click();
+  const marks = page.locator(".map .tick-mark:not(.other)");
+  await until("the marks of all slices", async () => (await marks.count()) >= 29);
+  await own.end();
+});
+
 test("a_step_of_several_turns_folds", async () => {
   const own = await Harness.start(world(0));
   const task = session();

@@ -322,9 +322,18 @@ export function searchAnswer(world: World, text: string) {
   return { items: items.slice(0, 100), next: null, events: String(events) };
 }
 
-export function metricsAnswer(lane: Lane) {
-  const head = String(lane.events.length);
-  const items = [...metricsOf(lane)].map(([name, values]) => {
+/** Reads on in a lineage. Returns the part of it that was read, and how far that is. */
+function readOn(world: World, lane: Lane): { part: Lane; read: string; head: string } {
+  const head = lane.events.length;
+  const read = Math.min(head, (world.read.get(lane) ?? 0) + world.slice);
+  world.read.set(lane, read);
+  const part = read < head ? { ...lane, events: lane.events.slice(0, read) } : lane;
+  return { part, read: String(read), head: String(head) };
+}
+
+export function metricsAnswer(world: World, lane: Lane) {
+  const { part, ...progress } = readOn(world, lane);
+  const items = [...metricsOf(part)].map(([name, values]) => {
     const numbers = values.map((one) => one.value);
     return {
       name,
@@ -334,7 +343,7 @@ export function metricsAnswer(lane: Lane) {
       max: Math.max(...numbers),
     };
   });
-  return { items, read: head, head };
+  return { items, ...progress };
 }
 
 export function alignAnswer(a: At, b: At, get: URLSearchParams) {
@@ -364,10 +373,10 @@ export function eventAnswer(at: At, cut: number) {
   return { ...event, body, task: at.task.id, hash: pointForm(at).hash, ...mark };
 }
 
-export function overviewAnswer(lane: Lane, get: URLSearchParams) {
-  const head = String(lane.events.length);
-  const parts = overview(lane, Number(get.get("buckets") ?? 200));
-  return { ...parts, turns: String(turnsOf(lane).length), read: head, head };
+export function overviewAnswer(world: World, lane: Lane, get: URLSearchParams) {
+  const { part, ...progress } = readOn(world, lane);
+  const parts = overview(part, Number(get.get("buckets") ?? 200));
+  return { ...parts, turns: String(turnsOf(part).length), ...progress };
 }
 
 /** Plan of a share that finds the same in each task. A small file leaves long texts out. */

@@ -112,9 +112,9 @@ function ofTask(world: World, name: string, rest: string, get: URLSearchParams):
     case "turns":
       return routes.turnsPage(lane, get);
     case "overview":
-      return routes.overviewAnswer(lane, get);
+      return routes.overviewAnswer(world, lane, get);
     case "metrics":
-      return routes.metricsAnswer(lane);
+      return routes.metricsAnswer(world, lane);
     case "share":
       return routes.sharePlan(task, get);
     case "events": {

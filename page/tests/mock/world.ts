@@ -13,6 +13,10 @@ export interface World {
   down: boolean;
   /** Delay of each answer, in milliseconds. */
   slow: number;
+  /** Events that a request for an overview or for metrics reads at most. */
+  slice: number;
+  /** Offsets before which the events of lineages were read in slices. */
+  read: WeakMap<Lane, number>;
   /** Paths of /v1 that were asked for, in order, with the bytes of the answers. */
   asked: { method: string; path: string; bytes: number }[];
   changed: Set<(task: Task, lineage: number) => void>;
@@ -27,6 +31,8 @@ export function world(count = 60): World {
     tokens: new Set(),
     down: false,
     slow: 0,
+    slice: Infinity,
+    read: new WeakMap(),
     asked: [],
     changed: new Set(),
   };

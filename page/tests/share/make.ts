@@ -75,7 +75,7 @@ function marksOf(lane: Lane): object[] {
   });
 }
 
-function documentsOf(task: Task, hasStates: boolean): Documents {
+function documentsOf(world: World, task: Task, hasStates: boolean): Documents {
   const found: Documents = new Map();
   const get = new URLSearchParams({ buckets: "200" });
   found.set("summary", summary(task));
@@ -96,8 +96,8 @@ function documentsOf(task: Task, hasStates: boolean): Documents {
     const turns = turnsOf(lane);
     parts(turns, TURNS, (one) => +one.number).forEach((of, k) => add(`turns/${id}/${k}`, of));
     add(`count/${id}`, { turns: String(turns.length), head: String(lane.events.length) });
-    add(`overview/${id}`, routes.overviewAnswer(lane, get));
-    add(`metrics/${id}`, routes.metricsAnswer(lane));
+    add(`overview/${id}`, routes.overviewAnswer(world, lane, get));
+    add(`metrics/${id}`, routes.metricsAnswer(world, lane));
     const placed = [...metricsOf(lane).keys()].map((name) => {
       const timed = series(lane, name, 500, "time");
       const buckets = series(lane, name, 500, "step");
@@ -210,7 +210,7 @@ export function share(world: World, id: string, asked: ShareAsked): string {
   const groups: Record<string, unknown>[] = [];
   const index: Record<string, number> = {};
   let size = Infinity;
-  for (const [name, value] of documentsOf(task, asked.states ?? true)) {
+  for (const [name, value] of documentsOf(world, task, asked.states ?? true)) {
     if (size >= INDEX_PIECE) {
       groups.push({});
       size = 0;
