@@ -220,11 +220,17 @@ export async function closed(page: Page): Promise<void> {
   await until("the dialog to close", async () => (await page.locator("dialog").count()) === 0);
 }
 
-/** Waits until a condition holds. */
-export async function until(what: string, holds: () => Promise<boolean> | boolean): Promise<void> {
+/** Waits until a condition holds. `seen` tells a failure what there is in its place. */
+export async function until(
+  what: string,
+  holds: () => Promise<boolean> | boolean,
+  seen = () => "",
+): Promise<void> {
   const end = Date.now() + PATIENCE;
   while (!(await holds())) {
-    if (Date.now() > end) assert.fail(`${what} did not happen within ${PATIENCE / 1000} s`);
+    if (Date.now() > end) {
+      assert.fail(`${what} did not happen within ${PATIENCE / 1000} s ${seen()}`);
+    }
     await new Promise((done) => setTimeout(done, 25));
   }
 }

@@ -130,18 +130,22 @@ job("reads_a_step_to_its_last_byte", "#/tasks?q=hostile", async (w, { page }) =>
   await until("the whole value", async () => {
     return (await focused(page)).length >= 17 * 12_000 - 1;
   });
+  let seen = "";
   await until("the last byte on the screen", async () => {
     // The pane may still grow after the first press.
     await press(page, "End");
-    return page.evaluate(() => {
+    seen = await page.evaluate(() => {
       const text = document.activeElement!;
       const pane = document.getElementById("pane")!.getBoundingClientRect();
       const range = document.createRange();
       range.selectNodeContents(text);
-      const last = [...range.getClientRects()].at(-1)!;
-      return text.tagName === "PRE" && last.bottom <= pane.bottom && last.top >= pane.top;
+      const last = [...range.getClientRects()].at(-1);
+      if (!last || text.tagName !== "PRE") return `${text.tagName} ${text.id} has the focus`;
+      const isSeen = last.bottom <= pane.bottom && last.top >= pane.top;
+      return isSeen ? "" : `the last line is at ${last.bottom}, the pane ends at ${pane.bottom}`;
     });
-  });
+    return seen === "";
+  }, () => seen);
   await press(page, "h");
   await until("the list", () => page.evaluate(() => document.activeElement?.id === "steps"));
 });
