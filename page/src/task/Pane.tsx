@@ -13,6 +13,7 @@ import { RawTab } from "./RawTab.tsx";
 import type { Selection } from "./selection.ts";
 import { StateTab } from "./StateTab.tsx";
 import { StepTab } from "./StepTab.tsx";
+import { focusOn } from "./props.ts";
 import type { TabProps, TaskRoute } from "./props.ts";
 
 export interface PaneProps {
@@ -49,7 +50,7 @@ export function Pane({ route, selection, turn, ready }: PaneProps) {
         class="narrow-only"
         onClick={() => {
           reading.value = false;
-          setTimeout(() => document.getElementById("steps")?.focus());
+          focusOn("steps");
         }}
       >
         ← {w.backToList}

@@ -215,7 +215,6 @@ export function Reader(props: ReaderProps) {
     layout,
     cursor: cursor.flat,
     selection,
-    list,
     search,
     moveTo,
     goTo,

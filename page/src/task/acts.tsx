@@ -1,7 +1,6 @@
 // Keys of the screen of a task, and the dialogs that they open.
 
 import { actingOn } from "#acting";
-import type { Ref } from "preact";
 import type { View } from "../address.ts";
 import { formatRoute, TABS, TASKS } from "../address.ts";
 import { chosen, go, isShare, openDialog, reading, say, toggleChosen } from "../app-state.ts";
@@ -10,11 +9,10 @@ import { GoToDialog } from "../dialogs/GoTo.tsx";
 import { useActs } from "../keyboard.ts";
 import type { Action } from "../keyboard.ts";
 import type { Layout } from "../list/geometry.ts";
-import type { ListHandle } from "../list/List.tsx";
 import { copy } from "../parts/ui.tsx";
 import { lineagesToCompare } from "../tasks/Chosen.tsx";
 import { words } from "../words/index.ts";
-import { openLineage, readPane } from "./props.ts";
+import { focusOn, openLineage, readPane } from "./props.ts";
 import type { ReaderProps } from "./props.ts";
 import type { Search } from "./search.ts";
 import { addressOf, after } from "./selection.ts";
@@ -25,7 +23,6 @@ export interface ActsProps extends ReaderProps {
   layout: Layout;
   cursor: number;
   selection: Selection;
-  list: Ref<ListHandle> & { current: ListHandle | null };
   search: Search;
   moveTo: (flat: number) => void;
   goTo: (offset: number) => Promise<void>;
@@ -57,14 +54,14 @@ function inPane(): boolean {
 }
 
 /** Gives the focus to the list, and shows it where only one pane fits. */
-function readList(props: ActsProps): void {
+function readList(): void {
   reading.value = false;
-  setTimeout(() => props.list.current?.focus());
+  focusOn("steps");
 }
 
 function leave(props: ActsProps): void {
   const { layout, cursor, view, model } = props;
-  if (inPane()) return readList(props);
+  if (inPane()) return readList();
   if (view === "steps") {
     const { item, sub } = layout.place(cursor);
     if (sub >= 0) return props.moveTo(layout.flatOf(item));
@@ -118,7 +115,7 @@ export function useTaskActs(props: ActsProps): void {
     nextLineage: () => lineageBeside(props, 1),
     previousLineage: () => lineageBeside(props, -1),
     nextPane: readPane,
-    previousPane: () => readList(props),
+    previousPane: () => readList(),
     tab1: tab(0),
     tab2: tab(1),
     tab3: tab(2),

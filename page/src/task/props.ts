@@ -26,10 +26,17 @@ export interface TabProps {
   choosePointer: (pointer: string) => void;
 }
 
+/** Gives the focus to a part of the screen: at once if it is shown, as keys can follow. */
+export function focusOn(id: string): void {
+  const focus = () => document.getElementById(id)?.focus({ preventScroll: true });
+  focus();
+  if (document.activeElement?.id !== id) setTimeout(focus);
+}
+
 /** Gives the focus to the reading pane, and shows it where only one pane fits. */
 export function readPane(): void {
   reading.value = true;
-  setTimeout(() => document.getElementById("pane")?.focus({ preventScroll: true }));
+  focusOn("pane");
 }
 
 /** Opens another lineage, at the same offset where it has one. */
