@@ -184,6 +184,9 @@ pub struct EventForm<'a> {
     pub header: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub salt: Option<String>,
+    /// The chain hash before a trusted event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous: Option<Hash>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<Hash>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -339,6 +342,9 @@ fn kind_and_body(form: &EventForm<'_>, log: LogKind) -> Result<(u16, ExportBody)
 
 /// Returns the body of an event that is withheld or trusted, if it is one.
 fn withheld(form: &EventForm<'_>, log: LogKind) -> Result<Option<ExportBody>, String> {
+    if form.previous.is_some() && !form.trusted {
+        return Err("`previous` is for an event that is `trusted`".to_owned());
+    }
     let hash = match (form.withheld, form.trusted, form.shown) {
         (None, false, None) => return Ok(None),
         (Some(hash), false, _) => Some(hash),
@@ -354,7 +360,7 @@ fn withheld(form: &EventForm<'_>, log: LogKind) -> Result<Option<ExportBody>, St
         return Err("a withheld event has no `salt`, `body`, `raw`, `list`, `erased` or `chunked`"
             .to_owned());
     }
-    if form.hash.is_none() {
+    if form.trusted && form.hash.is_none() {
         return Err("`hash` is missing".to_owned());
     }
     let shown = form.shown.map(|shown| encoded(log, shown)).transpose()?;

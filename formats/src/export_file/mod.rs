@@ -11,6 +11,7 @@
 pub(crate) mod line;
 mod read;
 mod redact;
+mod sparse;
 mod withhold;
 pub(crate) mod write;
 

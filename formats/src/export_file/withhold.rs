@@ -12,8 +12,9 @@ use serde_json::value::RawValue;
 
 use super::line::EventForm;
 use super::redact::{Patterns, Strings, Walk};
+use super::sparse::{SparseHashes, StatedHashes};
 use super::write::{
-    Redact, body_json, event_text, folders, form_and_header, is_accepted, redact_header, text,
+    Redact, body_json, folders, form_and_header, is_accepted, redact_header, text, text_with,
 };
 use crate::error::{Error, Result};
 
@@ -28,6 +29,7 @@ pub struct Withholding {
     longest: usize,
     /// Erased events whose headers were redacted. The hashes of their bodies would tell these.
     erased: HashSet<(LineageId, Offset)>,
+    hashes: SparseHashes,
     /// The events that were withheld so far.
     withheld: Withheld,
 }
@@ -93,7 +95,13 @@ impl Withholding {
             }
             false => None,
         };
-        Ok(Self { patterns, longest, erased: HashSet::new(), withheld: Withheld::default() })
+        let (erased, hashes) = (HashSet::new(), SparseHashes::default());
+        Ok(Self { patterns, longest, erased, hashes, withheld: Withheld::default() })
+    }
+
+    /// Begins an export, of a store with a key or without one.
+    pub(super) fn begin(&mut self, is_keyed: bool) {
+        self.hashes = SparseHashes::new(is_keyed);
     }
 
     /// Returns `true` if texts are searched.
@@ -125,12 +133,13 @@ impl Withholding {
             }
         }
         let shown = self.shown(&place, event, header.kind)?;
+        let StatedHashes { previous, hash } = self.hashes.next(event, is_trusted);
         if matches!(shown, Shown::Whole) && !is_trusted {
-            return event_text(event);
+            return text_with(event, hash);
         }
         form.number = Some(header.kind);
         form.chunked = false;
-        form.hash = event.hash;
+        (form.previous, form.hash) = (previous, hash);
         form.trusted = is_trusted;
         if is_trusted {
             self.withheld.trusted += 1;

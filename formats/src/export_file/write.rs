@@ -48,8 +48,11 @@ impl<'a> ExportWriter<'a> {
     pub fn begin(
         sink: &'a mut Sink<'a>,
         header: &ExportHeader,
-        content: Content<'a>,
+        mut content: Content<'a>,
     ) -> io::Result<Self> {
+        if let Content::Withheld(withholding) = &mut content {
+            withholding.begin(header.key.is_some());
+        }
         let mut writer = Self {
             sink,
             content,
@@ -165,9 +168,14 @@ fn chunk_text(chunk: &ExportChunk) -> Result<String, String> {
 /// Returns the line of an event. The body is JSON if that encodes to the same bytes, otherwise
 /// base64.
 pub fn event_text(event: &ExportEvent) -> Result<String, String> {
+    text_with(event, event.hash)
+}
+
+/// Returns the line of an event, with a chain hash or without one.
+pub(super) fn text_with(event: &ExportEvent, hash: Option<Hash>) -> Result<String, String> {
     let (mut form, header) = form_and_header(event)?;
     form.salt = event.salt.map(|salt| HEXLOWER.encode(&salt));
-    form.hash = event.hash;
+    form.hash = hash;
     let payload = match &event.body {
         ExportBody::Inline(payload) | ExportBody::Chunked(payload) => payload,
         ExportBody::Listed(list) => {

@@ -1,6 +1,6 @@
 // Changes of a state, with the words that differ within texts.
 
-import { diffWordsWithSpace } from "diff";
+import { diffArrays } from "diff";
 import type { Change, Json } from "../api/types.ts";
 import { Text } from "../text/Text.tsx";
 import { words } from "../words/index.ts";
@@ -13,26 +13,31 @@ function asText(value: Json | undefined): string {
   return typeof value === "string" ? value : JSON.stringify(value, null, 1);
 }
 
+/** Returns words, white space, and single characters of scripts without spaces between words. */
+export function wordsOf(text: string): string[] {
+  return text.match(/[\w\u00c0-\u052f]+|\s+|./gsu) ?? [];
+}
+
 function Words({ before, after, side }: { before: string; after: string; side: "was" | "is" }) {
-  const parts = diffWordsWithSpace(before, after);
+  const parts = diffArrays(wordsOf(before), wordsOf(after));
   return (
     <div class={side}>
       {parts.map((part) => {
         if (part.added) {
           return side === "is" ? (
             <ins>
-              <Text text={part.value} />
+              <Text text={part.value.join("")} />
             </ins>
           ) : null;
         }
         if (part.removed) {
           return side === "was" ? (
             <del>
-              <Text text={part.value} />
+              <Text text={part.value.join("")} />
             </del>
           ) : null;
         }
-        return <Text text={part.value} />;
+        return <Text text={part.value.join("")} />;
       })}
     </div>
   );

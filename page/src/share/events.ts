@@ -72,7 +72,8 @@ export async function eventAt(
 ): Promise<Event> {
   const line = await history.line(of, offset);
   const body = bodyOf(line);
-  const { actor, user, hash, checkpoint, time_us = "0" } = line;
+  const { actor, user, checkpoint, time_us = "0" } = line;
+  const hash = line.hash ?? (await history.file.hashAt(of.id, offset + 1));
   return {
     offset: line.at,
     lineage: Number(line.log),
@@ -83,7 +84,7 @@ export async function eventAt(
     ...(user === undefined ? {} : { user }),
     body: body && (cutTexts(body, cut) as Body),
     task: history.task,
-    ...(hash === undefined ? {} : { hash }),
+    ...(hash === "" ? {} : { hash }),
     ...(checkpoint === undefined ? {} : { checkpoint }),
     ...(line.trusted ? { withheld: "trusted" as const } : {}),
     ...(line.withheld !== undefined ? { withheld: "body" as const } : {}),

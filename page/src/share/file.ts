@@ -41,6 +41,9 @@ export class ShareFile {
   /** For each log, the pieces with its events and the first offset in each, in order. */
   readonly #places = new Map<string, { piece: number; first: number }[]>();
 
+  /** Returns the chain hash of a lineage before an event, once the file is verified. */
+  hashAt: (lineage: number, offset: number) => Promise<string> = () => Promise.resolve("");
+
   constructor(
     readonly contents: Contents,
     readonly read: ReadPart,

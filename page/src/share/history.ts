@@ -163,7 +163,7 @@ export class History {
       task: this.task,
       lineage: lineage.id,
       offset: String(offset),
-      hash: before?.hash ?? "",
+      hash: before?.hash ?? (await this.file.hashAt(lineage.id, offset)),
       ...(checkpoint === undefined ? {} : { checkpoint }),
     };
   }

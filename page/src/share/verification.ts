@@ -2,6 +2,7 @@
 
 import { signal } from "@preact/signals";
 import script from "worker-text";
+import { revived } from "../api/link.ts";
 import { toProblem } from "../use-ask.ts";
 import type { ShareFile } from "./file.ts";
 import type { Verdict } from "./verify/verifier.ts";
@@ -33,15 +34,25 @@ function startWorker(): Worker {
   return new Worker(policy?.createScriptURL(url) ?? url);
 }
 
-/** Sends a message, and waits until the worker says how far it is; at the end, for the verdict. */
+/** Sends a message, and waits for the answer. */
 function exchange(worker: Worker, message: ToVerify): Promise<Verified> {
   return new Promise((done, failed) => {
-    worker.onmessage = ({ data }: MessageEvent<Verified>) => {
-      if ("verdict" in data || "lines" in message) done(data);
-    };
+    worker.onmessage = ({ data }: MessageEvent<Verified>) => done(data);
     worker.onerror = (event) => failed(new Error(event.message || "worker"));
     worker.postMessage(message);
   });
+}
+
+/** Returns the hashes that a worker computed. */
+function hashesOf(worker: Worker): ShareFile["hashAt"] {
+  let last: Promise<unknown> = Promise.resolve();
+  return async (lineage, offset) => {
+    // One message at a time: an answer has no number.
+    const found = last.then(() => exchange(worker, { lineage, offset }));
+    last = found;
+    const answer = await found;
+    return "hash" in answer ? answer.hash : "";
+  };
 }
 
 /** Verifies the export. The worker answers each part, so that only one is in memory. */
@@ -59,10 +70,12 @@ export async function verify(file: ShareFile): Promise<void> {
     }
     const answer = await exchange(worker, { end: true });
     if (!("verdict" in answer)) throw new Error("no verdict");
+    file.hashAt = hashesOf(worker);
     verification.value = { state: "done", verdict: answer.verdict };
+    // What is shown is asked for again, now with its hash.
+    revived.value += 1;
   } catch (error) {
-    verification.value = { state: "failed", why: toProblem(error).detail };
-  } finally {
     worker?.terminate();
+    verification.value = { state: "failed", why: toProblem(error).detail };
   }
 }

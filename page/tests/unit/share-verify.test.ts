@@ -9,9 +9,11 @@ import {
   linesOf,
   replaced,
   sealed,
+  sparse,
   verify,
   withoutBody,
 } from "./share-export.ts";
+import type { Fields } from "./share-export.ts";
 
 const life = linesOf("life.jsonl");
 
@@ -77,26 +79,73 @@ test("the file of a keyed store has no hash to compare, all else is compared", (
   fault(other(/"at":"\d+"/, '"at":"7"'), /comes next/, mark);
 });
 
-test("a changed byte of an export is found", () => {
-  // No hash covers the name, the user and the time of a task.
-  const free = /^\{"task":"(\w+)","user":"(\w+)","created_us":"(\d+)"/d.exec(life[1]!)!;
-  const isFree = (line: number, at: number) =>
-    line === 2 && free.indices!.slice(1).some(([from, to]) => at >= from && at < to);
-  let [found, notFound] = [0, 0];
-  for (let line = 1; line < life.length; line++) {
-    const text = life[line - 1]!;
-    for (let at = line % 5; at < text.length; at += 5) {
-      const other = String.fromCharCode(text.charCodeAt(at) ^ 1);
-      const lines = replaced(life, { [line]: text.slice(0, at) + other + text.slice(at + 1) });
-      const { faults, digest } = verify(lines);
-      const where = `line ${line}: ${text.slice(0, at)}[${other}]`;
-      assert.equal(digest, true, where);
-      assert.equal(faults.length > 0, !isFree(line, at), where);
-      if (faults.length > 0) found++;
-      else notFound++;
+for (const stride of [1, 3, 100]) {
+  const lines = sparse(life, stride);
+  test(`a changed byte of an export is found, with each hash ${stride} of a log`, () => {
+    // No hash covers the name, the user and the time of a task.
+    const free = /^\{"task":"(\w+)","user":"(\w+)","created_us":"(\d+)"/d.exec(lines[1]!)!;
+    const isFree = (line: number, at: number) =>
+      line === 2 && free.indices!.slice(1).some(([from, to]) => at >= from && at < to);
+    let [found, notFound] = [0, 0];
+    for (let line = 1; line < lines.length; line++) {
+      const text = lines[line - 1]!;
+      for (let at = line % 5; at < text.length; at += 5) {
+        const other = String.fromCharCode(text.charCodeAt(at) ^ 1);
+        const bad = replaced(lines, { [line]: text.slice(0, at) + other + text.slice(at + 1) });
+        const { faults, digest, whole } = verify(bad);
+        const where = `line ${line}: ${text.slice(0, at)}[${other}]`;
+        assert.equal(digest, true, where);
+        assert.equal(faults.length > 0, !isFree(line, at), where);
+        assert.ok(whole < 33 || !text.startsWith('{"log"'), where);
+        if (faults.length > 0) found++;
+        else notFound++;
+      }
     }
+    assert.ok(found > 1000 && notFound > 2, `${found} ${notFound}`);
+  });
+}
+
+test("with the hashes of some events a change is found at the next hash", () => {
+  for (const stride of [2, 5, 100]) {
+    const { heads } = verify(life);
+    const lines = sparse(life, stride);
+    whole(verify(lines), 33);
+    assert.deepEqual(verify(lines).heads, heads);
+    const line = lineWith(life, '"text":"in the branch"');
+    const text = lines[line - 1]!.replace("in the branch", "in the bramch");
+    const verdict = verify(replaced(lines, { [line]: text }));
+    const own = (one: string) => (JSON.parse(one) as Fields)["log"] === "1";
+    const has = (field: string) => (one: string, at: number) =>
+      own(one) && field in (JSON.parse(one) as Fields) && at >= line - 1;
+    const next = lines.findIndex(has("hash"));
+    // A mark's id has the hash before it.
+    const mark = lines.findIndex(has("checkpoint"));
+    const found = [next, mark].filter((at) => at >= 0).map((at) => at + 1);
+    assert.equal(verdict.faults[0]!.line, found.length > 0 ? Math.min(...found) : 2);
+    const before = lines
+      .slice(0, line - 1)
+      .findLastIndex((one) => own(one) && "hash" in (JSON.parse(one) as Fields));
+    const end = next < 0 ? lines.length : next + 1;
+    const open = lines.slice(before + 1, end).filter(own);
+    assert.equal(verdict.whole, 33 - open.length);
   }
-  assert.ok(found > 1500 && notFound > 2, `${found} ${notFound}`);
+});
+
+test("events before one on trust are compared with what it states", () => {
+  const share = sparse(linesOf("share.jsonl"), 1);
+  const verdict = verify(share);
+  const lines = sparse(share, 100);
+  assert.deepEqual(verify(lines), { ...verdict, digest: true });
+  const line = lineWith(lines, '"previous"');
+  const fields = JSON.parse(lines[line - 1]!) as Fields;
+  const { previous, ...rest } = fields;
+  fault(replaced(lines, { [line]: JSON.stringify(rest) }), /`previous` is missing/, line);
+  const other = String(previous).replace(/^./, (digit) => (digit === "0" ? "1" : "0"));
+  const otherLine = JSON.stringify({ ...rest, previous: other });
+  fault(replaced(lines, { [line]: otherLine }), /the chain hash is/, line);
+  const whole = lineWith(lines, '"salt"');
+  const misplaced = lines[whole - 1]!.replace('"salt"', `"previous":"${other}","salt"`);
+  fault(replaced(lines, { [whole]: misplaced }), /`previous` of an event/, whole);
 });
 
 test("a change without a new last line is found by the digest alone", () => {
@@ -182,7 +231,7 @@ test("a body for people is the one of the bytes", () => {
     return verify(replaced(life, { [line]: JSON.stringify(other) })).faults[0]!.what;
   };
   const message = { kind: "message", role: "user" };
-  const hash = /its chain hash is/;
+  const hash = /the chain hash is/;
   assert.match(whats(message, "0475736572000000", 13), hash);
   assert.match(whats({ ...message, content: null }, "047573657201046e756c6c0000", 13), hash);
   assert.match(whats({ ...message, content: [] }, "047573657201025b5d0000", 13), hash);

@@ -1,5 +1,7 @@
+import "./browser-globals.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { wordsOf } from "../../src/parts/Changes.tsx";
 import { Parser } from "../../src/api/stream.ts";
 import { applySgr, fences, nameOf, visible } from "../../src/text/visible.ts";
 
@@ -70,4 +72,11 @@ test("an event stream is read in pieces of any size", () => {
       { id: "0:2", event: "message", data: "x" },
     ]);
   }
+});
+
+test("words that are compared are those of the text, in scripts with and without spaces", () => {
+  const text = "naïve words, 写入\n失败 ✗ \u{1f600}";
+  assert.deepEqual(wordsOf("a naïve, 写入"), ["a", " ", "naïve", ",", " ", "写", "入"]);
+  assert.equal(wordsOf(text).join(""), text);
+  assert.deepEqual(wordsOf(""), []);
 });

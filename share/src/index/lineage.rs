@@ -94,7 +94,7 @@ impl LineageDocuments<'_> {
                 search: EventSearch::default(),
             };
             let mut rows = self.source.reader.rows(self.source.task, &asked)?;
-            rows.items.iter_mut().for_each(|row| self.name_mark(&mut row.mark));
+            rows.items.iter_mut().for_each(|row| without_id(&mut row.mark));
             index.put(&format!("{}/{page}", self.name("rows")), &rows.items)?;
             from = (page + 1) * EVENTS;
         }
@@ -128,15 +128,8 @@ impl LineageDocuments<'_> {
             search: EventSearch::default(),
         };
         let mut turns = self.source.reader.turns(self.source.task, &asked)?;
-        turns.items.iter_mut().for_each(|turn| self.name_mark(&mut turn.mark));
+        turns.items.iter_mut().for_each(|turn| without_id(&mut turn.mark));
         Ok((turns.items, turns.total.0))
-    }
-
-    /// Replaces the id of a checkpoint by the one that the export has.
-    fn name_mark(&self, mark: &mut Option<ReadMarkForm>) {
-        if let Some(mark) = mark.as_mut().filter(|mark| mark.id.is_some()) {
-            mark.id = self.source.shown.id_of(self.lineage.id(), mark.at.0);
-        }
     }
 
     fn counts(&self, index: &mut Index) -> Result<()> {
@@ -209,5 +202,12 @@ impl Shown {
             parent.hash = fork.hash;
         }
         form
+    }
+}
+
+/// Removes the id of a checkpoint, which is long, and in the marks.
+fn without_id(mark: &mut Option<ReadMarkForm>) {
+    if let Some(mark) = mark {
+        mark.id = None;
     }
 }

@@ -10,8 +10,8 @@ import { ByteReader } from "./reader.ts";
 
 const HEADER_FIELDS = ["time_us", "actor", "user", "correlation", "key", "batch"];
 const FIELDS = new Set([
-  ...["log", "at", ...HEADER_FIELDS, "header", "salt", "hash", "checkpoint", "number", "chunked"],
-  ...["body", "raw", "list", "erased", "withheld", "trusted", "shown"],
+  ...["log", "at", ...HEADER_FIELDS, "header", "salt", "previous", "hash", "checkpoint", "number"],
+  ...["chunked", "body", "raw", "list", "erased", "withheld", "trusted", "shown"],
 ]);
 const VERSION_2 = ["withheld", "trusted", "shown"];
 
@@ -72,6 +72,9 @@ function bodyOf(line: Line, log: number, check: (list: Uint8Array) => void): Bod
   }
   const absent = form === "withheld" || form === "trusted";
   if (line.has("shown") && !absent) invalid("`shown` of an event that is not withheld");
+  if (line.has("previous") && form !== "trusted") {
+    invalid("`previous` of an event that is not trusted");
+  }
   const number = line.number("number", 0xffff);
   if (form === "body" && number !== undefined) invalid("`number` of a body that has its name");
   const kind = number ?? 0;

@@ -37,6 +37,8 @@ interface Log {
   chain: Chain;
   head: Head;
   hashes: Hashes;
+  /** The number of events since the last hash of the file, or -1 where no hash can be computed. */
+  open: number;
 }
 
 /** Says what is wrong with a log, or with a line. */
@@ -95,22 +97,38 @@ export class TaskCheck {
       if (event.withheld) this.counts[event.body ? "withheld" : "trusted"]++;
       log ??= this.#begin(name, number, event, lineNumber);
       if (at !== log.head.next) invalid(`offset ${log.head.next} comes next`);
-      if (!stated) invalid("`hash` is missing");
-      if (!event.body || this.file.keyed) computed = stated;
-      else computed = log.chain.next(log.head, event.header, event.body);
+      const isComputed = event.body && !this.file.keyed;
+      const isKnown = log.open >= 0;
+      if (isComputed) computed = log.chain.next(log.head, event.header, event.body!);
+      else computed = stated ?? invalid("`hash` is missing");
       // Later lines need what it says, even if its hash is another.
       if (number === CONTROL) this.#learn(event, lineNumber);
-      if (!same(computed, stated)) {
-        invalid(`its chain hash is ${hex(computed)}, and not the one that is said of it`);
-      }
+      const previous = line.id("previous", 32);
+      if (previous) this.#compare(log, log.head.hash, previous);
+      else if (!isComputed && log.open > 0) invalid("`previous` is missing");
+      if (stated) this.#compare(log, computed, stated);
+      if (!isKnown) return;
       this.#checkpoint(line, event, log);
-      if (event.body && !this.file.keyed) this.counts.whole++;
+      if (isComputed && stated) this.counts.whole++;
+      else if (isComputed) log.open++;
     } finally {
       log ??= this.#newLog(name, number, at, new Uint8Array(32));
+      if (!computed) log.open = stated ? 0 : -1;
       if (at !== log.head.next) log.hashes.restart(at + 1);
       log.head = { next: at + 1, hash: stated ?? computed ?? log.head.hash };
       if (number !== CONTROL) log.hashes.push(log.head.hash);
     }
+  }
+
+  /** Compares a hash. If it is equal, the events since the last one are whole. */
+  #compare(log: Log, computed: Uint8Array, stated: Uint8Array): void {
+    const { open } = log;
+    log.open = 0;
+    if (open < 0) return;
+    if (!same(computed, stated)) {
+      invalid(`the chain hash is ${hex(computed)} here, and not the one that is stated`);
+    }
+    this.counts.whole += open;
   }
 
   /** Begins a log where the file says that it begins. */
@@ -128,7 +146,7 @@ export class TaskCheck {
 
   #newLog(name: string, number: number, next: number, hash: Uint8Array): Log {
     const chain = new Chain(this.#origin, number);
-    const log: Log = { name, chain, head: { next, hash }, hashes: new Hashes(next) };
+    const log: Log = { name, chain, head: { next, hash }, hashes: new Hashes(next), open: 0 };
     log.hashes.push(hash);
     this.#logs.set(number, log);
     return log;
@@ -163,7 +181,7 @@ export class TaskCheck {
         if (!dropped.has(lineage)) report("its events are not in the file", line, log);
         continue;
       }
-      const there = fork && this.#hashAt(fork.parent, fork.next);
+      const there = fork && this.hashAt(fork.parent, fork.next);
       if (fork && there && !same(there, fork.hash)) {
         report(`it forks from lineage ${fork.parent} with another hash`, line, log);
       }
@@ -186,17 +204,18 @@ export class TaskCheck {
       if (!stated.has(name)) report("`heads` does not have this log", this.at, name);
     }
     for (const { log, next, hash } of this.#heads) {
-      const head = this.#logs.get(logNumber(log))?.head;
-      if (head?.next !== next) {
-        report(`it ends at offset ${next}, ${head?.next ?? 0} came`, this.at, log);
-      } else if (!same(head.hash, hash)) {
-        report(`its last hash is ${hex(head.hash)}, and not that of \`heads\``, this.at, log);
-      }
+      const found = this.#logs.get(logNumber(log));
+      if (found?.head.next !== next) {
+        report(`it ends at offset ${next}, ${found?.head.next ?? 0} came`, this.at, log);
+      } else if (!same(found.head.hash, hash)) {
+        const last = hex(found.head.hash);
+        report(`its last hash is ${last}, and not that of \`heads\``, this.at, log);
+      } else this.counts.whole += Math.max(found.open, 0);
     }
   }
 
-  /** Returns the hash of a lineage at an offset, or `null` if the file does not have it. */
-  #hashAt(lineage: number, offset: number): Uint8Array | null {
+  /** Returns the hash of a lineage at an offset, or `null` if the file does not tell it. */
+  hashAt(lineage: number, offset: number): Uint8Array | null {
     // An offset before the own events of a lineage is one of its parent.
     for (let steps = 0; steps <= this.#logs.size; steps++) {
       const log = this.#logs.get(lineage);

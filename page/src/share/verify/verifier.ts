@@ -115,6 +115,12 @@ export class Verifier {
     return this.#verdict;
   }
 
+  /** Returns the chain hash of a lineage before an event; an empty text if there are faults. */
+  hashAt(lineage: number, offset: number): string {
+    const found = this.#faultCount === 0 && this.#task?.hashAt(lineage, offset);
+    return found ? hex(found) : "";
+  }
+
   #take(text: string): void {
     if (this.#ended) invalid("it comes behind the end");
     const first = text.startsWith('{"') ? text.slice(2, Math.max(text.indexOf('"', 2), 2)) : "";
