@@ -188,11 +188,11 @@ fn answers_of_the_index_are_those_of_the_service() {
     let found = marks.iter().find(|mark| mark["label"] == "step-3").unwrap();
     assert_eq!(found["id"], json!(id.to_string()));
     let marked = rows.iter().find(|row| row["mark"]["label"] == "step-3").unwrap();
-    assert_eq!(marked["mark"]["id"], json!(id.to_string()));
+    assert_eq!(marked["mark"]["id"], Value::Null);
     // A turn of the branch, whose mark is of its parent.
     let branch = file.index["turns/1/0"].as_array().unwrap();
     let marked = branch.iter().find(|turn| turn["mark"]["label"] == "step-3").unwrap();
-    assert_eq!(marked["mark"]["id"], json!(id.to_string()));
+    assert_eq!(marked["mark"]["id"], Value::Null);
 }
 
 #[test]
@@ -369,6 +369,36 @@ fn the_beginning_of_an_id_tells_no_label() {
     assert!(all.contains("milepost rollback @"));
 }
 
+/// The hashes of the lines of lineage 0, by offset: those before events, and those of events.
+fn hashes(file: &File) -> Vec<(Option<&str>, Option<&str>)> {
+    let of_root = file.export.iter().filter(|line| line["log"] == "0");
+    of_root.map(|line| (line["previous"].as_str(), line["hash"].as_str())).collect()
+}
+
+#[test]
+fn one_of_64_events_has_its_hash_and_each_on_trust_has_two() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    for n in 1..200 {
+        let append = Append::from(Message::text("user", "hello"));
+        let is_secret = [64, 65, 100].contains(&n);
+        let append = if is_secret { append.key(secret(n)) } else { append };
+        task.append(append).unwrap();
+    }
+    let file = File::of(&engine, "t", &ShareAsked::default());
+    let hash_of = |offset: u64| {
+        let point = task.point(offset + 1).unwrap();
+        engine.view().hash_at(&point).unwrap().to_string()
+    };
+    for (offset, (previous, hash)) in (0..).zip(hashes(&file)) {
+        let is_stated = offset % 64 == 63 || [64, 65, 100].contains(&offset);
+        assert_eq!(hash.map(str::to_owned), is_stated.then(|| hash_of(offset)), "{offset}");
+        // The events at 63 and 64 have their own.
+        let before = (offset == 100).then(|| hash_of(99));
+        assert_eq!(previous.map(str::to_owned), before, "{offset}");
+    }
+}
+
 #[test]
 fn a_store_with_a_key_is_shared() {
     let dir = tempfile::tempdir().unwrap();
@@ -379,6 +409,8 @@ fn a_store_with_a_key_is_shared() {
     let file = File::of(&engine, "t", &ShareAsked::default());
     assert_eq!((&file.contents["keyed"], &file.contents["withheld"]), (&json!(true), &json!("0")));
     assert_eq!(file.index["rows/0/0"][1]["text"], json!("user: hello"));
+    // Without the key, none of them can be computed.
+    assert!(hashes(&file).iter().all(|(previous, hash)| previous.is_none() && hash.is_some()));
 }
 
 #[test]

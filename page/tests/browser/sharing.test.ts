@@ -198,6 +198,14 @@ test(
     await opened.page.goto(`${pathToFileURL(copy.path).href}#/task/${address}?view=events`);
     await sees(opened.page, "[redacted:api-key]", ".doc");
     await sees(opened.page, en.withheld, ".doc");
+    // The file has one of 64 hashes; the others are those that it was verified with.
+    for (const at of [`${TASK}/2@3`, `${TASK}/0@7`]) {
+      const path = `/v1/points/${encodeURIComponent(at)}/event`;
+      const { hash } = (await service.ask("GET", path)) as { hash: string };
+      assert.ok(!copy.texts.includes(hash), at);
+      await opened.page.goto(`${pathToFileURL(copy.path).href}#/task/${at}?view=events&tab=raw`);
+      await sees(opened.page, hash, "#pane");
+    }
     assertAlone(opened);
     await assertImports(copy, opened.page);
     assert.deepEqual([errors, strangers], [[], []]);
