@@ -10,7 +10,8 @@ export type Load<T> = (from: number, limit: number, signal: AbortSignal) => Prom
 /** From the first to before the end. */
 export type Range = [first: number, end: number];
 
-const ITEMS_KEPT = 4000;
+/** Number of items that are kept, without those in view. */
+const ITEMS_KEPT = 1_000;
 
 export class Paged<T> {
   /** Grows with each change, so that components draw again. */
@@ -32,6 +33,7 @@ export class Paged<T> {
   /** Puts items that are known already, such as those of an answer around a place. */
   put(from: number, items: readonly T[]): void {
     items.forEach((item, i) => this.#items.set(from + i, item));
+    this.#trim([from, from + items.length]);
     this.version.value += 1;
   }
 
@@ -91,11 +93,11 @@ export class Paged<T> {
     }
   }
 
-  #trim(): void {
+  #trim(...put: Range[]): void {
     if (this.#items.size <= ITEMS_KEPT) return;
     const spare = 2 * this.size;
     for (const index of [...this.#items.keys()]) {
-      const isNear = this.#wanted.some(([first, end]) => {
+      const isNear = [...this.#wanted, ...put].some(([first, end]) => {
         return index >= first - spare && index <= end + spare;
       });
       if (!isNear) this.#items.delete(index);

@@ -129,3 +129,20 @@ test("pages are asked for once, and given up when they are out of view", async (
   assert.equal(list.get(502), 502);
   assert.equal(list.get(503), undefined);
 });
+
+test("a list that grows keeps some items, with those in view and those that came last", async () => {
+  const list = new Paged<number>(async (from, limit) => {
+    return Array.from({ length: limit }, (_, i) => from + i);
+  });
+  list.want([200, 220]);
+  await new Promise((done) => setTimeout(done));
+  for (let from = 1_000; from < 9_000; from += 50) {
+    list.put(
+      from,
+      Array.from({ length: 50 }, (_, i) => from + i),
+    );
+  }
+  const kept = Array.from({ length: 9_000 }, (_, i) => i).filter((i) => list.get(i) === i);
+  assert.ok(kept.length <= 1_050, String(kept.length));
+  assert.ok([200, 219, 8_950, 8_999].every((i) => kept.includes(i)));
+});
