@@ -8,6 +8,7 @@ use milepost_api::{
 use milepost_codec::Json;
 
 use crate::client::Client;
+use crate::conditions::Conditions;
 use crate::error::Result;
 
 /// Addresses have the same form as in the command: `essay`, `essay@12`, `essay@draft`, `essay~1`,
@@ -131,8 +132,8 @@ impl Client {
         request.query("history", Some(history)).read().await
     }
 
-    /// Opens a new lineage at a point, and leaves the active one as it is. It takes no key, and is
-    /// retried only if no connection was made.
+    /// Opens a new lineage at a point, and leaves the active one as it is. A retry opens no second
+    /// one.
     ///
     /// # Errors
     ///
@@ -152,7 +153,8 @@ impl Client {
     ///
     /// As [`Client::branch`].
     pub async fn branch_as(&self, address: &str, asked: &BranchAsked) -> Result<LineageForm> {
-        self.post(["v1", "points", address, "branch"], asked)?.read().await
+        let request = self.post(["v1", "points", address, "branch"], asked)?;
+        Conditions::default().on(request)?.read().await
     }
 
     /// Erases the body of the event at a point permanently.

@@ -5528,7 +5528,12 @@ export interface operations {
     branch: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description With `activate`: the expected head of the active lineage, in quotes */
+                "If-Match"?: string | null;
+                /** @description With the same key one lineage is opened at the point */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 /** @description An address, as one segment: `essay%2F3@12` */
                 address: string;
@@ -5541,7 +5546,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The new lineage */
+            /** @description The lineage that this key opened */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -5576,6 +5581,24 @@ export interface operations {
                 };
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key was used for something else */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The head of the active lineage is elsewhere */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };

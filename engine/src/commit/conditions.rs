@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use milepost_codec::{
     Activated, ActivationCause, Body, Control, Detail, Error, ErrorKind, Head, Header, LineageId,
-    LogId, Offset, Result, TEXT_MAX, TaskNo, check_size,
+    LineageType, LogId, Offset, Result, TEXT_MAX, TaskNo, check_size,
 };
 use milepost_store::index::{KeyEntry, keys};
 
@@ -117,10 +117,12 @@ pub(crate) fn check_head(head: Head) -> Result<()> {
     }
 }
 
-/// Adds the key to the header of an event that starts a task or restores one.
+/// Adds the key to the header of an event that starts a task, branches it or restores one.
 pub(crate) fn on_body(body: &Body, mut header: Header) -> Result<Header> {
     let does = match body {
-        Body::LineageOpened(opened) => opened.parent.is_none(),
+        Body::LineageOpened(opened) => {
+            opened.parent.is_none() || opened.lineage_type == LineageType::Branch
+        }
         Body::Restored(_) => true,
         _ => false,
     };

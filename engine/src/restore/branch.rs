@@ -1,12 +1,14 @@
 //! Branches: new lineages that leave the active one as it is.
 
 use milepost_codec::{
-    Activated, ActivationCause, Error, ErrorKind, LineageId, LineageType, Parent, Result, TaskNo,
+    Activated, ActivationCause, Body, Error, ErrorKind, LineageId, LineageType, Parent, Result,
+    TaskNo,
 };
 use milepost_store::index::keys;
 
 use crate::commit::append::{Append, Appended};
 use crate::commit::committer::Request;
+use crate::commit::conditions::{self, Conditions};
 use crate::handles::audit::AuditEvent;
 use crate::handles::engine::Engine;
 use crate::handles::lineage::Lineage;
@@ -16,8 +18,12 @@ use crate::history::point::Point;
 impl Engine {
     /// Opens a new lineage at a point. The active lineage stays the same.
     ///
+    /// If it was opened at this point under the key of the current
+    /// [`Conditions`](crate::calls::Conditions), that lineage is returned.
+    ///
     /// # Errors
     ///
+    /// - `Conflict`: the key was used for something else.
     /// - `Corrupt`: the history before the point cannot be read.
     /// - `Invalid`: the description has more than 1,024 bytes.
     /// - `NotFound`: retention trimmed the point.
@@ -27,6 +33,9 @@ impl Engine {
         let structure = inner.structure()?;
         inner.catalog.goes_on(point.no)?;
         let entry = inner.catalog.task(point.no)?;
+        if let Some(lineage) = self.branched_already(point, description, false)? {
+            return Lineage::new(self, point.no, lineage, None);
+        }
         let (lineage, appends) = self.fork(point, LineageType::Branch, description, &[])?;
         inner.commit(Request::of(appends))?;
         drop(structure);
@@ -36,19 +45,32 @@ impl Engine {
 
     /// Opens a new lineage at a point, as [`Engine::branch`], and makes it the active one, all in
     /// one commit. Files stay as they are. An [undo](Engine::undo) returns to the lineage before.
+    /// If it was opened so under the key of the current conditions, it is returned, and nothing is
+    /// made active.
     ///
     /// # Errors
     ///
-    /// As [`Engine::branch`]. `Invalid`: a hook refuses.
+    /// As [`Engine::branch`]. `Conflict`: the conditions expect another head of the active lineage.
+    /// `Invalid`: a hook refuses.
     pub fn branch_and_switch(&self, point: &Point, description: Option<&str>) -> Result<Task> {
         self.check_writable()?;
         let inner = &self.inner;
         let hooks = &inner.options.hooks;
+        let already = || {
+            let lineage = self.branched_already(point, description, true)?;
+            lineage.map(|lineage| self.on_lineage(point.no, lineage)).transpose()
+        };
+        if let Some(task) = already()? {
+            return Ok(task);
+        }
         hooks.ask("a restore", |hook| hook.before_restore(point))?;
         let (task, left) = self.with_folder_state(point, |folder| {
             // Read before the lock, like all that is not small.
             let carried = self.carried(folder)?;
             let _structure = inner.structure()?;
+            if let Some(task) = already()? {
+                return Ok((task, None));
+            }
             inner.catalog.goes_on(point.no)?;
             let entry = inner.catalog.task(point.no)?;
             let (back, active) = inner.catalog.active(point.no)?;
@@ -57,11 +79,13 @@ impl Engine {
             let (epoch, cause) = (back + 1, ActivationCause::Chosen);
             let activated = Activated { lineage, epoch, cause, back: Some(back) };
             self.commit_activation(point.no, activated, appends, (&[], Some(folder.seen)))?;
-            Ok((Task::made(self, (point.no, &entry), lineage, epoch), active.lineage))
+            Ok((Task::made(self, (point.no, &entry), lineage, epoch), Some(active.lineage)))
         })?;
-        AuditEvent::of("branched", point.no, task.lineage().id()).tell(inner);
-        self.tell_gone("switched", &task, left);
-        hooks.tell("a restore", |hook| hook.after_restore(&task));
+        if let Some(left) = left {
+            AuditEvent::of("branched", point.no, task.lineage().id()).tell(inner);
+            self.tell_gone("switched", &task, left);
+            hooks.tell("a restore", |hook| hook.after_restore(&task));
+        }
         Ok(task)
     }
 
@@ -100,7 +124,7 @@ impl Engine {
         description: Option<&str>,
         append: impl Into<Append>,
     ) -> Result<(Lineage, Appended)> {
-        let append = append.into();
+        let append = append.into().under_conditions()?;
         let inner = &self.inner;
         if append.expected().is_some() || append.control_changes().next().is_some() {
             let why = "the first append to a branch expects no head and changes no control";
@@ -126,15 +150,12 @@ impl Engine {
                 let appended = lineage.append(append)?;
                 return Ok((lineage, appended));
             }
-            let before = Lineage::new(self, point.no, parent.lineage, None)?;
-            let used = before.appended_under(key)?;
-            if used.is_some_and(|used| used.start < parent.offset) {
-                let text = "the history before the point has an append with this key";
-                return Err(Error::new(ErrorKind::Conflict, text));
-            }
+            self.refuse_used_before(point, key, &parent)?;
         }
         let append = self.with_parent(point, &parent, append)?;
-        let (id, mut appends) = self.fork(point, LineageType::Branch, description, &[])?;
+        // The key of the append is not that of the opening.
+        let fork = || self.fork(point, LineageType::Branch, description, &[]);
+        let (id, mut appends) = Conditions::new().during(fork)?;
         let lineage = Lineage::made(self, (point.no, &entry), id, None);
         let Some(events) = appends.pop() else { return Err(Error::invalid("a branch of nothing")) };
         // The copy of a mark that was left behind is for restores.
@@ -154,6 +175,46 @@ impl Engine {
             }
         }
         Ok((lineage, appended))
+    }
+
+    /// Returns the lineage that an earlier call with the current key opened at a point. Fails with
+    /// `Conflict` if the key was used for something else.
+    fn branched_already(
+        &self,
+        point: &Point,
+        description: Option<&str>,
+        is_switched: bool,
+    ) -> Result<Option<LineageId>> {
+        let Some(key) = conditions::key()? else {
+            return Ok(None);
+        };
+        let catalog = &self.inner.catalog;
+        let parent = self.fork_of(point)?;
+        let Some(lineage) = self.branch_under(point.no, &key, &parent)? else {
+            self.refuse_used_before(point, &key, &parent)?;
+            return Ok(None);
+        };
+        let is_same = match catalog.event_of_key(point.no, lineage, parent.offset, &key)? {
+            Some(Body::LineageOpened(opened)) => opened.description.as_deref() == description,
+            _ => false,
+        };
+        let chosen = catalog.activated_under(point.no, &key, ActivationCause::Chosen)?;
+        if is_same && chosen.is_some_and(|to| to.lineage == lineage) == is_switched {
+            return Ok(Some(lineage));
+        }
+        Err(conditions::used_otherwise(&key, format!("to open lineage {lineage}")))
+    }
+
+    /// Refuses a key of an append to the history before a fork.
+    fn refuse_used_before(&self, point: &Point, key: &str, fork: &Parent) -> Result<()> {
+        let before = Lineage::new(self, point.no, fork.lineage, None)?;
+        match before.appended_under(key)? {
+            Some(used) if used.start < fork.offset => {
+                let text = "the history before the point has an append with this key";
+                Err(Error::new(ErrorKind::Conflict, text))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Returns the append with the parent of its mark: the checkpoint of the point, or the newest

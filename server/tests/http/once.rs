@@ -81,6 +81,55 @@ async fn a_restore_that_is_asked_again_under_its_key_opens_no_second_lineage() {
 }
 
 #[tokio::test]
+async fn a_branch_that_is_asked_again_under_its_key_is_opened_once() {
+    let three = Three::new();
+    assert_eq!(three.post(EVENTS, SAID).await.status, 201);
+    let path = "/v1/points/hers%2F0@1/branch";
+    for (n, body) in [(1, r#"{"description": "a"}"#), (2, r#"{"activate": true}"#)] {
+        let name = format!("b-{n}");
+        let first = three.with("POST", path, &key(&name), body).await;
+        assert_eq!((first.status.as_u16(), &first.json()["id"]), (201, &json!(n)), "{first:?}");
+        let again = three.with("POST", path, &key(&name), body).await;
+        assert_eq!((again.status, again.json()), (first.status, first.json()));
+    }
+    // Whatever came after it: it is not made active again.
+    assert_eq!(three.post("/v1/tasks/hers/undo", "").await.status, 200);
+    let again = three.with("POST", path, &key("b-2"), r#"{"activate": true}"#).await;
+    assert_eq!((&again.json()["id"], &again.json()["active"]), (&json!(2), &json!(false)));
+    let task = three.served.engine.task("hers").unwrap();
+    assert_eq!((task.lineage().id(), task.lineages().unwrap().len()), (LineageId(0), 3));
+
+    for (name, body) in [("b-1", "{}"), ("b-1", r#"{"description": "a", "activate": true}"#)] {
+        let other = three.with("POST", path, &key(name), body).await;
+        assert_eq!(problem(&other).0, 409, "{body}");
+    }
+    let other = three.with("POST", path, &key("b-2"), "{}").await;
+    assert_eq!(problem(&other).0, 409, "it was made active");
+    assert_eq!(three.with("POST", EVENTS, &key("e"), SAID).await.status, 201);
+    let path = "/v1/points/hers%2F0@3/branch";
+    let used = three.with("POST", path, &key("e"), "{}").await;
+    assert_eq!(problem(&used).0, 409, "{used:?}");
+    let events = "/v1/points/hers%2F0@1/events";
+    let append = three.with("POST", events, &key("b-1"), SAID).await;
+    assert_eq!(problem(&append).0, 409, "one key is for one thing");
+    // Elsewhere it opens another one.
+    let elsewhere = three.with("POST", path, &key("b-1"), r#"{"description": "a"}"#).await;
+    assert_eq!((elsewhere.status.as_u16(), &elsewhere.json()["id"]), (201, &json!(3)));
+}
+
+#[tokio::test]
+async fn a_branch_that_becomes_active_needs_the_head_that_it_expects() {
+    let three = Three::new();
+    let (path, activate) = ("/v1/points/hers%2F0@1/branch", r#"{"activate": true}"#);
+    let refused = three.with("POST", path, &[("if-match", "\"1\"")], "{}").await;
+    assert_eq!(problem(&refused).0, 400);
+    let elsewhere = three.with("POST", path, &[("if-match", "\"7\"")], activate).await;
+    assert_eq!((elsewhere.status.as_u16(), &elsewhere.json()["head"]), (412, &json!("1")));
+    let there = three.with("POST", path, &[("if-match", "\"1\"")], activate).await;
+    assert_eq!(there.status, 201, "{there:?}");
+}
+
+#[tokio::test]
 async fn an_undo_that_is_asked_again_under_its_key_takes_no_second_restore_back() {
     let three = Three::new();
     for _ in 0..2 {

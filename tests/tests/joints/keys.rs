@@ -5,10 +5,11 @@ use std::cell::Cell;
 use std::fs;
 use std::path::Path;
 
+use milepost::calls::Conditions;
 use milepost::events::Message;
 use milepost::retention::{CompactionStep, Policy};
-use milepost::{Append, Engine, ErrorKind, Mark, Options, Task};
-use milepost_tests::folder;
+use milepost::{Append, Engine, ErrorKind, LineageId, Mark, Options, Task};
+use milepost_tests::{bodies, folder};
 
 fn keyed(n: u32) -> Append {
     Append::from(Message::text("user", &format!("pay {n} to bob"))).key(format!("payment-{n}"))
@@ -186,4 +187,34 @@ fn a_base_keeps_at_least_the_newest_keys_of_its_window() {
     }
     assert!((19_001..24_000).step_by(61).all(|n| is_repeated(&task, n)));
     assert!(!is_repeated(&task, 15_000), "older than the window");
+}
+
+#[test]
+fn a_branch_is_known_by_its_key_after_a_kill_in_a_copy_and_where_threads_ask_for_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (root, killed) = (dir.path().join("store"), dir.path().join("killed"));
+    let engine = Engine::open(&root, Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    task.append(keyed(1)).unwrap();
+    let branch = |engine: &Engine, task: &str| {
+        let point = engine.point(&format!("{task}/0@2")).unwrap();
+        let open = || engine.branch(&point, Some("another way"));
+        Conditions::new().key("b").during(open).map(|lineage| lineage.id())
+    };
+    let ids: Vec<LineageId> = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..8).map(|_| scope.spawn(|| branch(&engine, "t").unwrap())).collect();
+        all.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    assert_eq!(ids, [LineageId(1); 8]);
+    folder::copy_store(&root, &killed).unwrap();
+    let engine = Engine::open(&killed, Options::default()).unwrap();
+    assert_eq!(branch(&engine, "t").unwrap(), LineageId(1));
+    engine.copy_task("t", "copy").unwrap();
+    assert_eq!(branch(&engine, "copy").unwrap(), LineageId(1));
+    // The branch has the key, so an append to it under the same one is refused.
+    let opened = engine.task("t").unwrap().lineage_named(LineageId(1)).unwrap();
+    let used = opened.append(Append::from(bodies::bytes(1, 40)).key("b")).unwrap_err();
+    assert_eq!(used.kind(), ErrorKind::Conflict, "{used}");
+    assert_eq!(engine.task("t").unwrap().lineages().unwrap().len(), 2);
+    assert!(engine.integrity().verify(None, &mut |_, _| {}).unwrap().is_clean());
 }

@@ -26,11 +26,19 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     path = "/v1/points/{address}/branch",
     operation_id = "branch",
     tag = "points",
-    params(("address" = String, Path, description = "An address, as one segment: `essay%2F3@12`")),
+    params(
+        ("address" = String, Path, description = "An address, as one segment: `essay%2F3@12`"),
+        ("If-Match" = Option<String>, Header, description = "With `activate`: the expected head of \
+            the active lineage, in quotes"),
+        ("Idempotency-Key" = Option<String>, Header, description = "With the same key one lineage \
+            is opened at the point"),
+    ),
     request_body = Option<BranchAsked>,
     responses(
-        (status = 201, description = "The new lineage", body = LineageForm),
+        (status = 201, description = "The lineage that this key opened", body = LineageForm),
         WriteProblems,
+        (status = 409, description = "The key was used for something else"),
+        (status = 412, description = "The head of the active lineage is elsewhere"),
         (status = 500, description = "What is before the point is damaged"),
         (status = 503, description = "The store cannot answer, or a restore of the task has not \
             ended"),
@@ -42,10 +50,13 @@ async fn branch(
     PathName(address): PathName,
     OptionalJson(asked): OptionalJson<BranchAsked>,
 ) -> Result<(StatusCode, Json<LineageForm>), ApiError> {
-    let caller = context.unconditional()?.caller;
+    // A lineage that is only opened is not appended to.
+    let context = if asked.activate { context } else { context.onto_any_head()? };
+    let caller = context.caller.clone();
     app.view(&caller, move |view| {
         let point = view.point(&address)?;
-        let opened = service::branch(view, &point, &asked)?;
+        let branch = || service::branch(view, &point, &asked);
+        let opened = context.during(branch).map_err(refused)?;
         Ok((StatusCode::CREATED, Json(opened)))
     })
     .await
