@@ -22,7 +22,7 @@ const CRATES: [(&str, usize); 17] = [
     ("codec", 7_000),
     ("replay", 6_000),
     ("store", 13_500),
-    ("engine", 20_700),
+    ("engine", 20_800),
     ("runtime", 4_600),
     ("workspace", 16_500),
     ("api", 5_800),
