@@ -187,6 +187,8 @@ fn tabs_events_addresses_and_conditions() {
     terminal.wait_for("nowhere");
     terminal.press("y");
     terminal.wait_for("copied: essay/0@24");
+    terminal.press("Y");
+    terminal.wait_for("a store on this disk has no link: `milepost ui`");
     terminal.press("a");
     terminal.wait_for("label of the mark");
     terminal.press("good\r");
@@ -348,6 +350,8 @@ fn of_a_long_task_only_the_pages_on_the_screen_are_asked_for() {
     terminal.wait_for("cat 5000.md");
     terminal.press("g");
     terminal.wait_for("cat 1.md");
+    terminal.press("Y");
+    terminal.wait_for(&format!("copied: {}/#/task/long/0@1", serving.url));
     let all = requests(&serving);
     let of = |end: &str| -> u64 {
         all.iter().filter(|(route, _)| route.ends_with(end)).map(|(_, count)| count).sum()

@@ -99,6 +99,11 @@ pub trait Backend {
     /// Returns the engine, if this process has the store open.
     fn engine(&self) -> Option<&Engine>;
 
+    /// Returns the address of the service that has the store, which has the page too.
+    fn url(&self) -> Option<&str> {
+        None
+    }
+
     /// Returns the readings of the lineages, with what they keep.
     fn readings(&self) -> Box<dyn Readings + '_>;
 

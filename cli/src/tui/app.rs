@@ -78,6 +78,8 @@ pub struct App {
     pub is_away: bool,
     /// Text to copy by the terminal.
     pub copied: Option<String>,
+    /// Address of the service that has the store.
+    pub url: Option<String>,
     /// Number of panes that have room, and of lanes.
     pub panes: usize,
     pub lanes: Vec<LineageId>,

@@ -14,6 +14,7 @@
 //! task      a task at a point: turns, events, searches
 //! tasks     the list of tasks
 //! paged     a long list, of which pages are in memory
+//! link      the link to what is shown
 //! menu      the list of all actions
 //! prompt    typed answers
 //! keys      the table of keys
@@ -29,6 +30,7 @@ mod document;
 mod draw;
 mod keys;
 mod lanes;
+mod link;
 mod load;
 mod menu;
 mod metrics;
@@ -79,7 +81,7 @@ pub fn check(out: &Out) -> Result<()> {
 pub fn run(source: &dyn Backend, address: Option<&str>, out: &mut Out) -> Result<()> {
     check(out)?;
     let reading = Reading { source, readings: source.readings() };
-    let mut app = App::new();
+    let mut app = App { url: source.url().map(str::to_owned), ..App::new() };
     // An address that leads nowhere fails before the terminal is set up.
     if let Some(address) = address {
         reading.open(address, &mut app)?;

@@ -7,6 +7,7 @@ use super::app::{App, Place, Request};
 use super::compare::CompareView;
 use super::document::TABS;
 use super::keys::{Does, Stroke};
+use super::link;
 use super::menu::{Menu, MenuAction, MenuPressed};
 use super::metrics::MetricsView;
 use super::prompt::{Prompt, PromptFor, Typed};
@@ -191,6 +192,13 @@ impl App {
                     self.copied = Some(address);
                 }
                 None => self.say(Tone::Dim, "no address to copy"),
+            },
+            Does::CopyLink => match self.link() {
+                Some(link) => {
+                    self.say(Tone::Dim, format!("copied: {link}"));
+                    self.copied = Some(link);
+                }
+                None => self.say(Tone::Removed, link::NONE),
             },
             Does::Choose => {
                 let own = self.address_to_compare();

@@ -41,6 +41,10 @@ impl Backend for Remote {
         None
     }
 
+    fn url(&self) -> Option<&str> {
+        Remote::url(self)
+    }
+
     fn readings(&self) -> Box<dyn Readings + '_> {
         Box::new(self)
     }
