@@ -12,7 +12,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
 use common::{Place, Serving};
-use terminal::{CTRL_C, DOWN, ENTER, ESC, Ended, Terminal};
+use terminal::{CTRL_C, DOWN, ENTER, ESC, Ended, LEFT, Terminal};
 
 const USUAL: (u16, u16) = (80, 24);
 const WIDE: (u16, u16) = (150, 40);
@@ -69,7 +69,7 @@ fn a_failure_is_found_in_the_list_and_the_task_rolled_back_and_undone() {
     terminal.wait_for("3 of 4");
     let screen = terminal.text();
     assert!(screen.contains("no such file: 3.md"), "{screen}");
-    terminal.press(ENTER);
+    terminal.press("l");
     terminal.wait_for("failed:");
     terminal.wait_for("path: 3.md");
     terminal.press(ESC);
@@ -199,6 +199,56 @@ fn tabs_events_addresses_and_conditions() {
     assert_eq!(terminal.ended().text, "essay/0@24");
     let listed = place.say("checkpoints essay").ok();
     assert!(listed.contains("good"), "{listed}");
+}
+
+#[test]
+fn a_turn_opens_into_its_events_and_a_step_of_several_turns_folds() {
+    let place = Place::new();
+    let turn = |at: u64| {
+        let ok = at != 2;
+        format!(
+            r#"{{"kind":"message","role":"assistant","content":"I look at {at}."}}
+{{"kind":"tool_called","call":"c{at}","tool":"cat","arguments":{{"path":"{at}.md"}}}}
+{{"kind":"tool_returned","call":"c{at}","ok":{ok},"output":"output {at}"}}
+"#
+        )
+    };
+    let first = r#"{"kind":"step_started","step":1,"name":"look"}"#;
+    let last = r#"{"kind":"step_finished","step":1}"#;
+    let run = format!("{first}\n{}{}{}{last}\n{}", turn(1), turn(2), turn(3), steps(2, &[]));
+    place.write("run.jsonl", run.replace(r#""step":2"#, r#""step":3"#));
+    place.say("record --task essay --user ana run.jsonl").ok();
+    let mut terminal = Terminal::of(&place, "tui essay", USUAL);
+    terminal.wait_for("5 of 5");
+    terminal.press("g");
+    terminal.wait_for("1 of 5");
+    terminal.wait_for("cat 3.md");
+    terminal.press(ENTER);
+    terminal.wait_for("▾   1");
+    terminal.wait_for("@4     tool_returned  output 1");
+    terminal.press("jjjy");
+    terminal.wait_for("copied: essay/0@3");
+    terminal.press(ENTER);
+    terminal.wait_for("path: 1.md");
+    // Out of the document, to the turn, its events, its step.
+    terminal.press(LEFT);
+    terminal.wait_for("▾   1");
+    terminal.press(LEFT);
+    terminal.press(LEFT);
+    terminal.wait("a closed turn", |screen| !screen.contains("tool_returned"));
+    terminal.press("j");
+    terminal.wait_for("2 of 5");
+    terminal.press(LEFT);
+    terminal.wait_for("+   1 (3 turns) cat 1.md");
+    terminal.wait("a folded step", |screen| !screen.contains("output 2"));
+    terminal.press("j");
+    terminal.wait_for("4 of 5");
+    // A failure in the folded step unfolds it.
+    terminal.press("E");
+    terminal.wait_for("2 of 5");
+    terminal.wait_for("output 2");
+    terminal.press(CTRL_C);
+    assert_eq!(terminal.ended().code, 0);
 }
 
 #[test]

@@ -261,11 +261,7 @@ fn mark_of(label: &str) -> MarkAsked {
 
 /// Returns the address of the mark at the cursor.
 fn mark_address(view: &TaskView) -> Result<String> {
-    let mark = match view.is_events {
-        true => view.rows.chosen().and_then(|row| row.mark.as_ref()),
-        false => view.turns.chosen().and_then(|turn| turn.mark.as_ref()),
-    };
-    match mark {
+    match view.chosen_mark() {
         Some(mark) => Ok(words::address(&view.form.id, view.owner_of(mark.at.0), mark.at.0)),
         None => Err(Failure::new("there is no mark here: `a` marks, `m` goes to the next one")),
     }

@@ -1,5 +1,6 @@
 //! Requests to the store, made while no key waits.
 
+use milepost_api::Big;
 use milepost_client::ReadQuery;
 
 use super::actions;
@@ -161,8 +162,10 @@ impl Reading<'_> {
     fn hunt(&self, view: &mut TaskView) -> Result<Option<String>> {
         let Some(hunt) = view.hunt.take() else { return Ok(None) };
         let id = view.form.id.clone();
-        if hunt.what == HuntFor::Turn {
-            return self.turn(view, hunt.is_forward);
+        match hunt.what {
+            HuntFor::Turn => return self.turn(view, hunt.is_forward),
+            HuntFor::StepEnd { step, first } => return self.fold_step(view, hunt, (step, first)),
+            _ => {}
         }
         let none = || Ok(Some(format!("no more: {}", hunt.what.shown())));
         let Some(query) = hunt.query(view) else { return none() };
@@ -205,6 +208,35 @@ impl Reading<'_> {
         match found {
             Some(offset) => view.go(offset),
             None => return Ok(Some("no more turns".into())),
+        }
+        Ok(None)
+    }
+
+    /// Makes one part of the search for the end of a step, and folds the step at the end.
+    fn fold_step(
+        &self,
+        view: &mut TaskView,
+        hunt: Hunt,
+        (step, first): (Big, u64),
+    ) -> Result<Option<String>> {
+        let id = view.form.id.clone();
+        let page = hunt.query(view).map(|query| self.readings.rows(&id, query)).transpose()?;
+        let (rows, next) = page.map_or_else(Default::default, |page| (page.items, page.next));
+        let end = match (rows.first(), next) {
+            (Some(row), _) if row.kind == "step_started" => row.offset.0.saturating_sub(1),
+            (Some(row), _) => row.offset.0,
+            (None, Some(next)) => {
+                view.hunt = Some(Hunt { at: next.0, ..hunt });
+                return Ok(None);
+            }
+            (None, None) => view.head().saturating_sub(1),
+        };
+        let (lineage, near) = (Some(view.lineage), Some(end));
+        let query = ReadQuery { lineage, near, limit: Some(1), ..ReadQuery::default() };
+        let page = self.readings.turns(&id, query)?;
+        match page.items.iter().rfind(|turn| turn.step == Some(step) && turn.number.0 > first) {
+            Some(last) => view.fold_step(step, first, last.number.0),
+            None => return Ok(Some(format!("step {step} has one turn only"))),
         }
         Ok(None)
     }

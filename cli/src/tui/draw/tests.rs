@@ -12,12 +12,20 @@ use crate::tui::app::Request;
 use crate::tui::compare::CompareView;
 use crate::tui::keys::Stroke;
 use crate::tui::metrics::MetricsView;
-use crate::tui::testing::{NOW_US, alignment, overview, row, series, summary, turn, turns, view};
+use crate::tui::task::HuntFor;
+use crate::tui::testing::{
+    NOW_US, alignment, overview, row, series, summary, turn, turns, turns_of_steps, view,
+};
 
 const SIZES: [(u16, u16); 4] = [(40, 10), (80, 24), (140, 40), (200, 60)];
 
 /// Turns of the task.
 const TURNS: u64 = 250;
+
+/// Turns of a step of the task.
+fn each_step(view: &TaskView) -> u64 {
+    if view.form.id == "several" { 4 } else { 1 }
+}
 
 /// Answers the requests of a view, with made data, and notes them.
 fn answer(app: &mut App) -> Vec<Request> {
@@ -71,7 +79,14 @@ fn of_task(request: &Request, app: &mut App) {
             let at = view.placing.unwrap() / 3;
             view.take_place(&turns(at.min(all - 1), 1, all));
         }
-        Request::Turns(from, count) => view.take_turns(*from, turns(*from, *count, all)),
+        Request::Turns(from, count) => {
+            view.take_turns(*from, turns_of_steps(*from, *count, all, each_step(view)));
+        }
+        Request::Hunt => {
+            let hunt = view.hunt.take().unwrap();
+            let HuntFor::StepEnd { step, first } = hunt.what else { panic!("{hunt:?}") };
+            view.fold_step(step, first, first + each_step(view) - 1);
+        }
         Request::Rows(from, count) => {
             view.rows.add(*from, (*from..*from + *count).map(row).collect())
         }
@@ -161,6 +176,24 @@ fn a_task_looks_as_it_did() {
         let mut app = opened();
         press(&mut app, "v4:");
         app.press(Stroke::Esc);
+        app
+    });
+}
+
+#[test]
+fn open_turns_and_folded_steps_look_as_they_did() {
+    same("open", || {
+        let mut app = App::new();
+        app.open(view("several", TURNS * 3));
+        drawn(&mut app, (80, 24), false);
+        press(&mut app, "g");
+        answer(&mut app);
+        press(&mut app, "JJJJJ");
+        app.press(Stroke::Left);
+        answer(&mut app);
+        press(&mut app, "k");
+        app.press(Stroke::Enter);
+        press(&mut app, "jj");
         app
     });
 }
