@@ -333,6 +333,77 @@ fn files_go_back_after_their_plan() {
 }
 
 #[test]
+fn conflicts_of_a_roll_back_and_of_its_undo_are_chosen_one_by_one() {
+    let place = Place::new();
+    fs::create_dir(place.path("work")).unwrap();
+    let names = ["a.md", "b.md", "c.md"];
+    let files = || names.map(|name| fs::read_to_string(place.path("work").join(name)).unwrap());
+    let write = |name: &str, text: &str| fs::write(place.path("work").join(name), text).unwrap();
+    place.write("run.jsonl", steps(1, &[]));
+    place.say("record --task essay --user ana run.jsonl").ok();
+    for text in ["one", "two"] {
+        names.iter().for_each(|name| write(name, text));
+        place.say(&format!("capture work --task essay --label {text}")).ok();
+    }
+    // Changed since the last capture.
+    write("a.md", "mine a");
+    write("b.md", "mine b");
+    let mut terminal = Terminal::of(&place, "tui essay@one", WIDE);
+    terminal.press("v");
+    terminal.wait_for("[Events]");
+    terminal.press("r");
+    terminal.wait_for("f with files");
+    terminal.press("f");
+    terminal.wait_for("2 conflicts: 2 kept, 0 taken");
+    terminal.wait_for("> keep  a.md");
+    terminal.wait_for("~ c.md");
+    terminal.press("jx");
+    terminal.wait_for("> take  b.md");
+    terminal.wait_for("1 kept, 1 taken");
+    terminal.press(ENTER);
+    terminal.wait_for("nothing was changed");
+    assert_eq!(files(), ["mine a", "mine b", "two"]);
+    terminal.press("r");
+    terminal.wait_for("f with files");
+    terminal.press("f");
+    terminal.wait_for("> keep  a.md");
+    terminal.press("jx");
+    terminal.wait_for("> take  b.md");
+    terminal.press("y");
+    terminal.wait_for("back at");
+    assert_eq!(files(), ["mine a", "one", "one"]);
+    // The undo has its plan, with the folder and the path that was changed since.
+    write("c.md", "mine c");
+    terminal.press("u");
+    terminal.wait_for("These files of");
+    terminal.wait_for("> keep  c.md");
+    terminal.press("y");
+    terminal.wait_for("lineage 0 is active");
+    assert_eq!(files()[2], "mine c");
+    terminal.press(CTRL_C);
+    assert_eq!(terminal.ended().code, 0);
+}
+
+#[test]
+fn an_undo_through_a_service_has_its_plan_too() {
+    let place = place();
+    place.say("restore essay@10").ok();
+    let serving = Serving::of(&place);
+    let line = format!("tui essay --server {}", serving.url);
+    let mut terminal = Terminal::of(&place, &line, WIDE);
+    terminal.wait_for("2 of 2");
+    terminal.press("u");
+    terminal.wait_for("It goes to essay/0@");
+    terminal.wait_for("of the state. Lineage 1 stays");
+    terminal.press("y");
+    terminal.wait_for("lineage 0 is active");
+    terminal.press("u");
+    terminal.wait_for("has no restore to undo");
+    terminal.press(CTRL_C);
+    assert_eq!(terminal.ended().code, 0);
+}
+
+#[test]
 fn the_screen_follows_the_size_and_the_terminal_is_given_back_at_a_signal() {
     let place = place();
     let mut terminal = Terminal::of(&place, "tui essay", USUAL);

@@ -186,6 +186,9 @@ pub trait Backend {
     /// Opens a lineage at a point, and leaves the active one as it is.
     fn branch(&self, point: &PointForm, description: Option<&str>) -> Result<LineageForm>;
 
+    /// Returns the point that an undo of a task goes back to; `true` if it takes files back.
+    fn undo_target(&self, task: &TaskForm) -> Result<(PointForm, bool)>;
+
     /// Undoes the last restore of a task, if it restored no folder.
     fn undo(&self, task: &TaskForm) -> Result<RestoredForm>;
 

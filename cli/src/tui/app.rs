@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 
 use milepost::LineageId;
 
-use super::actions::{ActionPlan, Deed};
 use super::compare::CompareView;
 use super::document::Tab;
 use super::menu::Menu;
 use super::metrics::MetricsView;
+use super::plan::{ActionPlan, Deed};
 use super::prompt::Prompt;
 use super::task::{DocumentKey, Pane, TaskView};
 use super::tasks::TasksView;

@@ -6,6 +6,7 @@
 //! press     the effect of each key
 //! app       the screens, and the next request to the store
 //! actions   actions: their plans and effects
+//! plan      a plan as a question, with choices
 //! sharing   the share of a task as a file
 //! document  the document of a turn or an event
 //! compare   two histories next to each other
@@ -35,6 +36,7 @@ mod load;
 mod menu;
 mod metrics;
 mod paged;
+mod plan;
 mod press;
 mod prompt;
 mod sharing;

@@ -1,17 +1,18 @@
 //! Tests: whole screens of several sizes, as snapshots.
 
 use milepost_api::{AlignOp, Listed, MetricCountForm, MetricsForm};
+use milepost_workspace::TreePath;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
 
 use super::*;
 use crate::terminal::testing::lines;
-use crate::tui::actions::{ActionPlan, Deed};
 use crate::tui::app::Request;
 use crate::tui::compare::CompareView;
 use crate::tui::keys::Stroke;
 use crate::tui::metrics::MetricsView;
+use crate::tui::plan::{ActionPlan, Deed, PlanChoice};
 use crate::tui::task::HuntFor;
 use crate::tui::testing::{
     NOW_US, alignment, overview, row, series, summary, turn, turns, turns_of_steps, view,
@@ -202,15 +203,12 @@ fn open_turns_and_folded_steps_look_as_they_did() {
 fn a_question_looks_as_it_did_and_its_answers_are_seen_on_every_size() {
     let asked = || {
         let mut app = opened();
-        app.plan = Some(ActionPlan {
-            deed: Deed::RollBack,
-            address: "essay/0@12".into(),
-            question: "Roll essay back to essay/0@12? 3 changes of the state; it continues on a \
-                       new lineage, and lineage 0 stays. `u` takes it back."
-                .into(),
-            has_files: true,
-            is_yes: false,
-        });
+        let mut plan = ActionPlan::new(Deed::RollBack, "essay/0@12".into());
+        plan.question = "Roll essay back to essay/0@12? 3 changes of the state; it continues on a \
+                         new lineage, and lineage 0 stays. `u` takes it back."
+            .into();
+        plan.has_files = true;
+        app.plan = Some(plan);
         app
     };
     same("question", asked);
@@ -218,6 +216,33 @@ fn a_question_looks_as_it_did_and_its_answers_are_seen_on_every_size() {
         for height in [3, 6, 10, 24] {
             let shown = text(&mut asked(), (width, height));
             assert!(shown.contains("[No] n"), "{width}x{height}: {shown}");
+        }
+    }
+}
+
+#[test]
+fn the_conflicts_of_a_plan_look_as_they_did_and_the_chosen_one_is_seen_on_every_size() {
+    let asked = |keys: &str| {
+        let mut app = opened();
+        let mut plan = ActionPlan::new(Deed::RollBackFiles, "essay/0@12".into());
+        plan.question = "~ draft.md\n- notes/new.md\nRoll the state and these files of /work back \
+                         to essay/0@12? `u` takes it back."
+            .into();
+        let choice = |at: u32| PlanChoice {
+            path: TreePath::new(format!("src/文件{at}.md").as_bytes()).unwrap(),
+            text: "changed since it was captured".into(),
+            takes: false,
+        };
+        plan.choices = (0..12).map(choice).collect();
+        app.plan = Some(plan);
+        press(&mut app, keys);
+        app
+    };
+    same("conflicts", || asked("jxjjjjjjjjj"));
+    for (width, height) in [(40, 10), (80, 24), (60, 8), (150, 50)] {
+        for (keys, shown) in [("x", "> take  src/文件0.md"), ("G", "> keep  src/文件11.md")] {
+            let screen = text(&mut asked(keys), (width, height));
+            assert!(screen.contains(shown) && screen.contains("[No] n"), "{height}: {screen}");
         }
     }
 }

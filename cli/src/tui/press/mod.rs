@@ -7,7 +7,6 @@ use milepost::events::RunControl;
 
 use crate::output::words;
 use crate::terminal::Tone;
-use crate::tui::actions::{ActionPlan, Deed};
 use crate::tui::app::{App, Place, Request};
 use crate::tui::compare::CompareView;
 use crate::tui::document::TABS;
@@ -15,6 +14,7 @@ use crate::tui::keys::{Does, Stroke};
 use crate::tui::link;
 use crate::tui::menu::{Menu, MenuAction, MenuPressed};
 use crate::tui::metrics::MetricsView;
+use crate::tui::plan::{Deed, PlanAnswer};
 use crate::tui::prompt::{Prompt, PromptFor, Typed};
 use crate::tui::sharing::file_for;
 use crate::tui::task::{Hunt, HuntFor, Pane, TaskView};
@@ -73,26 +73,15 @@ impl App {
     /// Answers the question of a plan.
     fn answer(&mut self, stroke: &Stroke) {
         let Some(mut plan) = self.plan.take() else { return };
-        match stroke {
-            Stroke::Char('y' | 'Y') => self.confirm(plan),
-            Stroke::Enter if plan.is_yes => self.confirm(plan),
-            Stroke::Char('f' | 'F') if plan.has_files => {
-                self.ask(Request::Plan(Deed::RollBackFiles));
+        match plan.press(stroke) {
+            PlanAnswer::Open => self.plan = Some(plan),
+            PlanAnswer::Yes => {
+                self.doing = Some(plan);
+                self.ask(Request::Act);
             }
-            Stroke::Char('n' | 'N') | Stroke::Esc | Stroke::Enter => {
-                self.say(Tone::Dim, "nothing was changed");
-            }
-            Stroke::Left | Stroke::Right | Stroke::Tab | Stroke::BackTab => {
-                plan.is_yes = !plan.is_yes;
-                self.plan = Some(plan);
-            }
-            _ => self.plan = Some(plan),
+            PlanAnswer::No => self.say(Tone::Dim, "nothing was changed"),
+            PlanAnswer::WithFiles => self.ask(Request::Plan(Deed::RollBackFiles)),
         }
-    }
-
-    fn confirm(&mut self, plan: ActionPlan) {
-        self.doing = Some(plan);
-        self.ask(Request::Act);
     }
 
     fn type_on(&mut self, stroke: Stroke) {
@@ -221,7 +210,8 @@ impl App {
         false
     }
 
-    /// Leaves a search or a pane, folds what is open, or leaves a screen. Returns `true` at the last screen.
+    /// Leaves a search or a pane, folds what is open, or leaves a screen. Returns `true` at the last
+    /// screen.
     fn go_back(&mut self) -> bool {
         if let (Place::Task, Some(view)) = (self.place(), &mut self.task) {
             if view.hunt.take().is_some() {

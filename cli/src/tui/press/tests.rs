@@ -3,7 +3,7 @@
 use milepost_api::Big;
 
 use super::*;
-use crate::tui::actions::ActionPlan;
+use crate::tui::plan::ActionPlan;
 use crate::tui::testing::{turns, turns_of_steps, view};
 
 fn opened() -> App {
@@ -16,9 +16,7 @@ fn opened() -> App {
 
 fn asked() -> App {
     let mut app = opened();
-    let (address, question) = ("essay/0@3".to_owned(), "Roll back?".to_owned());
-    let (deed, has_files) = (Deed::RollBack, false);
-    app.plan = Some(ActionPlan { deed, address, question, has_files, is_yes: false });
+    app.plan = Some(ActionPlan::new(Deed::RollBack, "essay/0@3".into()));
     app
 }
 
