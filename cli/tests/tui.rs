@@ -12,10 +12,11 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
 use common::{Place, Serving};
-use terminal::{CTRL_C, DOWN, ENTER, ESC, Ended, LEFT, Terminal};
+use terminal::{CTRL_C, DOWN, ENTER, ESC, Ended, Terminal};
 
 const USUAL: (u16, u16) = (80, 24);
 const WIDE: (u16, u16) = (150, 40);
+const LEFT: &str = "\x1b[D";
 
 /// Steps of an agent that looks at a file each, in which these fail.
 fn steps(count: u64, failed: &[u64]) -> String {

@@ -234,6 +234,10 @@ impl Reading<'_> {
         let (lineage, near) = (Some(view.lineage), Some(end));
         let query = ReadQuery { lineage, near, limit: Some(1), ..ReadQuery::default() };
         let page = self.readings.turns(&id, query)?;
+        if page.read.0 <= end && page.read < page.head {
+            view.hunt = Some(Hunt { at: end, ..hunt });
+            return Ok(None);
+        }
         match page.items.iter().rfind(|turn| turn.step == Some(step) && turn.number.0 > first) {
             Some(last) => view.fold_step(step, first, last.number.0),
             None => return Ok(Some(format!("step {step} has one turn only"))),

@@ -15,7 +15,6 @@ const HANGS: Duration = Duration::from_secs(60);
 
 pub const UP: &str = "\x1b[A";
 pub const DOWN: &str = "\x1b[B";
-pub const LEFT: &str = "\x1b[D";
 pub const END: &str = "\x1b[F";
 pub const HOME: &str = "\x1b[H";
 pub const PAGE_DOWN: &str = "\x1b[6~";

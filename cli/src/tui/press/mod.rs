@@ -210,8 +210,8 @@ impl App {
         false
     }
 
-    /// Leaves a search or a pane, folds what is open, or leaves a screen. Returns `true` at the last
-    /// screen.
+    /// Leaves a search or a pane, folds what is open, or leaves a screen. Returns `true` at the
+    /// last screen.
     fn go_back(&mut self) -> bool {
         if let (Place::Task, Some(view)) = (self.place(), &mut self.task) {
             if view.hunt.take().is_some() {
