@@ -10,6 +10,7 @@ mod terminal;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::process::Command;
 
 use common::{Place, Serving};
 use terminal::{CTRL_C, DOWN, ENTER, ESC, Ended, Terminal};
@@ -381,6 +382,48 @@ fn conflicts_of_a_roll_back_and_of_its_undo_are_chosen_one_by_one() {
     terminal.press("y");
     terminal.wait_for("lineage 0 is active");
     assert_eq!(files()[2], "mine c");
+    terminal.press(CTRL_C);
+    assert_eq!(terminal.ended().code, 0);
+}
+
+#[test]
+fn a_store_from_elsewhere_does_not_decide_which_folder_goes_back() {
+    let place = Place::new();
+    fs::create_dir(place.path("work")).unwrap();
+    place.write("run.jsonl", steps(1, &[]));
+    place.say("record --task essay --user ana run.jsonl").ok();
+    for text in ["one", "two"] {
+        place.write("work/a.md", text);
+        place.say(&format!("capture work --task essay --label {text}")).ok();
+    }
+    let content = || fs::read_to_string(place.path("work/a.md")).unwrap();
+    // A copy of a store has another maker.
+    let copied = Command::new("cp").arg("-r").arg(place.store()).arg(place.path("copy")).status();
+    assert!(copied.unwrap().success());
+    fs::remove_dir_all(place.store()).unwrap();
+    fs::rename(place.path("copy"), place.store()).unwrap();
+    let mut terminal = Terminal::of(&place, "tui essay@one", WIDE);
+    terminal.press("v");
+    terminal.wait_for("[Events]");
+    terminal.press("r");
+    terminal.wait_for("f with files");
+    terminal.press("f");
+    terminal.wait_for("folder to roll back");
+    terminal.press("\u{15}work\r");
+    terminal.wait_for("these files of");
+    terminal.wait_for("[No] n");
+    assert_eq!(content(), "two");
+    terminal.press("y");
+    terminal.wait_for("back at");
+    assert_eq!(content(), "one");
+    terminal.press("u");
+    terminal.wait_for("folder of the undo");
+    // It begins with the one that the store has.
+    terminal.press(ENTER);
+    terminal.wait_for("These files of");
+    terminal.press("y");
+    terminal.wait_for("lineage 0 is active");
+    assert_eq!(content(), "two");
     terminal.press(CTRL_C);
     assert_eq!(terminal.ended().code, 0);
 }

@@ -1,14 +1,16 @@
 //! Actions: the plan of each, asked before, and its effect.
 
+use std::path::Path;
+
 use milepost::events::{MarkStatus, RunControl};
 use milepost::{CheckpointId, LineageId, Scope};
 use milepost_api::{
     CheckpointForm, ChoicesAsked, FilesAsked, FilesForm, FolderAsked, JobAsked, JobResult,
-    PointForm, UndoAsked, plan_of_files,
+    PointForm, Remedy, UndoAsked, plan_of_files,
 };
 use milepost_workspace::PathConflict;
 
-use super::plan::{ActionPlan, Deed, PlanChoice};
+use super::plan::{ActionPlan, Deed, PlanChoice, PlanError};
 use super::sharing;
 use super::task::TaskView;
 use crate::backend::jobs::{self, JobFailed, Wording};
@@ -24,6 +26,8 @@ const PAGES: usize = 100;
 const FILES: u64 = 10_000;
 const LINES: usize = 8;
 
+type Planned<T> = std::result::Result<T, PlanError>;
+
 /// The effect of an action.
 pub struct Effect {
     pub text: String,
@@ -32,7 +36,7 @@ pub struct Effect {
 }
 
 /// Makes the plan of an action at the cursor of a task.
-pub fn plan(source: &dyn Backend, view: &TaskView, deed: Deed) -> Result<ActionPlan> {
+pub fn plan(source: &dyn Backend, view: &TaskView, deed: Deed) -> Planned<ActionPlan> {
     let (task, at) = (excerpt(&view.form.id, 60), view.address());
     let shown = printable(&at).into_owned();
     let mut plan = ActionPlan::new(deed, at);
@@ -64,14 +68,14 @@ pub fn plan(source: &dyn Backend, view: &TaskView, deed: Deed) -> Result<ActionP
             plan.has_files = has_files;
             text
         }
-        Deed::RollBackFiles => {
-            let (text, conflicts) = roll_back_files(source, at)?;
+        Deed::RollBackFiles(folder) => {
+            let (text, conflicts) = roll_back_files(source, at, folder.as_deref())?;
             plan.choices = conflicts;
             text
         }
         Deed::Share(path) => sharing::question(source, &view.form.id, path)?,
-        Deed::Undo => {
-            let (text, conflicts) = plan_undo(source, view)?;
+        Deed::Undo(folder) => {
+            let (text, conflicts) = plan_undo(source, view, folder.as_deref())?;
             plan.choices = conflicts;
             text
         }
@@ -115,8 +119,13 @@ fn files_are(number: u64) -> String {
 }
 
 /// Plans a restore with its files: the changes of the folder, and the conflicts.
-fn roll_back_files(source: &dyn Backend, at: &str) -> Result<(String, Vec<PlanChoice>)> {
-    let (form, choices) = plan_files(source, at, |files| restore_job(source, at, files))?;
+fn roll_back_files(
+    source: &dyn Backend,
+    at: &str,
+    folder: Option<&Path>,
+) -> Planned<(String, Vec<PlanChoice>)> {
+    let job = |files| restore_job(source, at, files);
+    let (form, choices) = plan_files(source, at, folder, job)?;
     let whole = format!("`milepost rollback {} --dry-run`", printable(at));
     let text = format!(
         "{}\nRoll the state and these files of {} back to {}? `u` takes it back.",
@@ -128,7 +137,11 @@ fn roll_back_files(source: &dyn Backend, at: &str) -> Result<(String, Vec<PlanCh
 }
 
 /// Plans an undo: the point that the task goes back to, with the changes of its state or folder.
-fn plan_undo(source: &dyn Backend, view: &TaskView) -> Result<(String, Vec<PlanChoice>)> {
+fn plan_undo(
+    source: &dyn Backend,
+    view: &TaskView,
+    folder: Option<&Path>,
+) -> Planned<(String, Vec<PlanChoice>)> {
     let (task, name) = (excerpt(&view.form.id, 60), words::encode(&view.form.id));
     let (to, takes_files) = source.undo_target(&view.form)?;
     let changes = changes_between(source, &source.point(&name)?, &to)?;
@@ -141,10 +154,10 @@ fn plan_undo(source: &dyn Backend, view: &TaskView) -> Result<(String, Vec<PlanC
         return Ok((format!("{question} {again}"), Vec::new()));
     }
     if !source.has_folders() {
-        return Err(jobs::on_another_machine("an undo of files"));
+        return Err(jobs::on_another_machine("an undo of files").into());
     }
     let task = &view.form.id;
-    let (form, choices) = plan_files(source, &name, |files| Ok(undo_job(task, files)))?;
+    let (form, choices) = plan_files(source, &name, folder, |files| Ok(undo_job(task, files)))?;
     let whole = format!("`milepost undo {name} --dry-run`");
     let text = format!(
         "{}\n{question} These files of {} go with it. Lineage {left} stays.",
@@ -188,21 +201,25 @@ fn changes_of(form: &FilesForm, whole: &str) -> Result<String> {
 fn plan_files(
     source: &dyn Backend,
     at: &str,
+    folder: Option<&Path>,
     job: impl Fn(FolderAsked) -> Result<JobAsked>,
-) -> Result<(FilesForm, Vec<PlanChoice>)> {
+) -> Planned<(FilesForm, Vec<PlanChoice>)> {
     let mut choices: Vec<PlanChoice> = Vec::new();
     loop {
-        let files = FolderAsked { dry_run: true, ..folder_asked(&choices) };
+        let files = FolderAsked { dry_run: true, ..folder_asked(folder, &choices)? };
         let failed = match source.job(&job(files)?, JobBar::new(false)) {
             Ok(JobResult::Restore(form) | JobResult::Undo(form)) => return Ok((form, choices)),
-            Ok(_) => return Err(jobs::no_such_result()),
+            Ok(_) => return Err(jobs::no_such_result().into()),
             Err(failed) => failed,
         };
+        if let Some(Remedy::NameFolder { folder }) = &failed.remedy {
+            return Err(PlanError::NameFolder(folder.as_ref().map(milepost_jobs::place)));
+        }
         let new = conflicts(&failed).into_iter().map(PlanChoice::of).collect::<Option<Vec<_>>>();
         let is_new = |choice: &PlanChoice| choices.iter().all(|had| had.path != choice.path);
         match new.filter(|new| !new.is_empty() && new.iter().all(is_new)) {
             Some(new) => choices.extend(new),
-            None => return Err(worded(failed, at)),
+            None => return Err(worded(failed, at).into()),
         }
     }
 }
@@ -224,13 +241,14 @@ fn worded(failed: JobFailed, at: &str) -> Failure {
     }
 }
 
-fn folder_asked(choices: &[PlanChoice]) -> FolderAsked {
+fn folder_asked(folder: Option<&Path>, choices: &[PlanChoice]) -> Result<FolderAsked> {
     let of = |takes: bool| {
         let chosen = choices.iter().filter(|choice| choice.takes == takes);
         chosen.map(|choice| choice.path.clone()).collect()
     };
     let choices = ChoicesAsked { theirs: of(true), keep_mine: of(false), ..Default::default() };
-    FolderAsked { choices, ..FolderAsked::default() }
+    let folder = folder.map(jobs::absolute).transpose()?;
+    Ok(FolderAsked { folder, choices, ..FolderAsked::default() })
 }
 
 fn restore_job(source: &dyn Backend, at: &str, files: FolderAsked) -> Result<JobAsked> {
@@ -285,13 +303,15 @@ pub fn act(source: &dyn Backend, view: &TaskView, plan: &ActionPlan) -> Result<E
             let restored = source.restore(&to, None)?;
             went(restored.lineage.id, &to)
         }
-        Deed::RollBackFiles => {
-            let asked = restore_job(source, at, folder_asked(&plan.choices))?;
+        Deed::RollBackFiles(folder) => {
+            let files = folder_asked(folder.as_deref(), &plan.choices)?;
+            let asked = restore_job(source, at, files)?;
             went(done(source, &asked, at)?, &source.point(at)?)
         }
         Deed::Share(path) => said(sharing::write(source, &view.form.id, path)?),
-        Deed::Undo => {
-            let asked = undo_job(&view.form.id, folder_asked(&plan.choices));
+        Deed::Undo(folder) => {
+            let files = folder_asked(folder.as_deref(), &plan.choices)?;
+            let asked = undo_job(&view.form.id, files);
             let lineage = match source.has_folders() {
                 true => done(source, &asked, &words::encode(&view.form.id))?,
                 false => source.undo(&view.form)?.lineage.id,

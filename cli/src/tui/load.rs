@@ -7,6 +7,8 @@ use super::actions;
 use super::app::{App, Place, Request};
 use super::document;
 use super::metrics::POINTS;
+use super::plan::{Deed, PlanError};
+use super::prompt::{Prompt, PromptFor};
 use super::task::{BUCKETS, Hunt, HuntFor, TaskView};
 use crate::backend::{Backend, Readings};
 use crate::error::{Failure, Result};
@@ -40,6 +42,7 @@ impl Reading<'_> {
             Request::Open(address) => self.open(address, app)?,
             Request::Go(typed) => self.go(typed, app)?,
             Request::Refresh => self.refresh(app)?,
+            Request::Plan(deed) => self.plan(deed, app)?,
             Request::Act => self.act(app)?,
             Request::Align(from, limit) => {
                 if let Some(view) = &mut app.compare {
@@ -120,9 +123,6 @@ impl Reading<'_> {
                 view.go(change.offset.0);
                 let (at, kind) = (change.offset, printable(&change.kind).into_owned());
                 app.say(Tone::Title, format!("set at @{at} by {kind}"));
-            }
-            Request::Plan(deed) => {
-                app.plan = Some(actions::plan(self.source, view, deed.clone())?);
             }
             _ => {}
         }
@@ -256,6 +256,24 @@ impl Reading<'_> {
                 None => return Ok(last),
             }
         }
+    }
+
+    /// Makes the plan of an action, or asks for the folder that it is about.
+    fn plan(&self, deed: &Deed, app: &mut App) -> Result<()> {
+        let Some(view) = &app.task else { return Ok(()) };
+        let what = match deed {
+            Deed::RollBackFiles(_) => PromptFor::RollBackFolder,
+            _ => PromptFor::UndoFolder,
+        };
+        match actions::plan(self.source, view, deed.clone()) {
+            Ok(plan) => app.plan = Some(plan),
+            Err(PlanError::NameFolder(known)) => {
+                let known = known.map(|known| known.display().to_string());
+                app.prompt = Some(Prompt::new(what, &known.unwrap_or_default()));
+            }
+            Err(PlanError::Failed(failure)) => return Err(failure),
+        }
+        Ok(())
     }
 
     /// Does the confirmed action, and shows its effect.

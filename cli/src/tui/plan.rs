@@ -6,6 +6,7 @@ use milepost::events::RunControl;
 use milepost_workspace::{PathConflict, TreePath};
 
 use super::keys::{Does, Stroke};
+use crate::error::Failure;
 
 /// An action.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,11 +17,26 @@ pub enum Deed {
     Pin,
     Fork,
     RollBack,
-    /// Rolls the files back, too.
-    RollBackFiles,
-    Undo,
+    /// Rolls the files back, too: those of this folder, or of the captured one.
+    RollBackFiles(Option<PathBuf>),
+    /// Undoes the last restore, with this folder or the captured one if it took files back.
+    Undo(Option<PathBuf>),
     /// Writes the task as an HTML file.
     Share(PathBuf),
+}
+
+/// The reason why there is no plan.
+#[derive(Debug)]
+pub enum PlanError {
+    /// The folder has to be named. The store has this one, if any, and does not decide it.
+    NameFolder(Option<PathBuf>),
+    Failed(Failure),
+}
+
+impl From<Failure> for PlanError {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
 }
 
 /// A conflicting path, with its choice. What is on the disk is kept first.
@@ -118,7 +134,7 @@ mod tests {
     use super::*;
 
     fn plan(paths: &[&str]) -> ActionPlan {
-        let mut plan = ActionPlan::new(Deed::Undo, "essay".into());
+        let mut plan = ActionPlan::new(Deed::Undo(None), "essay".into());
         let choice = |path: &&str| PlanChoice {
             path: TreePath::new(path.as_bytes()).unwrap(),
             text: "changed since".into(),

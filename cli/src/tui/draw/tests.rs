@@ -224,7 +224,7 @@ fn a_question_looks_as_it_did_and_its_answers_are_seen_on_every_size() {
 fn the_conflicts_of_a_plan_look_as_they_did_and_the_chosen_one_is_seen_on_every_size() {
     let asked = |keys: &str| {
         let mut app = opened();
-        let mut plan = ActionPlan::new(Deed::RollBackFiles, "essay/0@12".into());
+        let mut plan = ActionPlan::new(Deed::RollBackFiles(None), "essay/0@12".into());
         plan.question = "~ draft.md\n- notes/new.md\nRoll the state and these files of /work back \
                          to essay/0@12? `u` takes it back."
             .into();

@@ -80,7 +80,7 @@ impl App {
                 self.ask(Request::Act);
             }
             PlanAnswer::No => self.say(Tone::Dim, "nothing was changed"),
-            PlanAnswer::WithFiles => self.ask(Request::Plan(Deed::RollBackFiles)),
+            PlanAnswer::WithFiles => self.ask(Request::Plan(Deed::RollBackFiles(None))),
         }
     }
 
@@ -115,6 +115,10 @@ impl App {
             PromptFor::Label => self.ask(Request::Plan(Deed::Mark(text))),
             PromptFor::Guidance => self.ask(Request::Plan(Deed::Guide(text))),
             PromptFor::ShareFile => self.ask(Request::Plan(Deed::Share(text.into()))),
+            PromptFor::RollBackFolder => {
+                self.ask(Request::Plan(Deed::RollBackFiles(Some(text.into()))));
+            }
+            PromptFor::UndoFolder => self.ask(Request::Plan(Deed::Undo(Some(text.into())))),
             PromptFor::Find => {
                 if let Some(view) = &mut self.task {
                     view.text.clone_from(&text);
@@ -326,7 +330,7 @@ impl App {
             }
             Does::Fork => self.ask(Request::Plan(Deed::Fork)),
             Does::RollBack => self.ask(Request::Plan(Deed::RollBack)),
-            Does::Undo => self.ask(Request::Plan(Deed::Undo)),
+            Does::Undo => self.ask(Request::Plan(Deed::Undo(None))),
             Does::Pin => self.ask(Request::Plan(Deed::Pin)),
             Does::PauseOrResume => {
                 let summary = self.task.as_ref().and_then(|view| view.summary.as_ref());

@@ -45,7 +45,7 @@ fn only_a_clear_yes_does_what_was_asked() {
 
 #[test]
 fn each_action_asks_for_its_plan_first() {
-    for (key, deed) in [('f', Deed::Fork), ('r', Deed::RollBack), ('u', Deed::Undo)] {
+    for (key, deed) in [('f', Deed::Fork), ('r', Deed::RollBack), ('u', Deed::Undo(None))] {
         let mut app = opened();
         app.press(Stroke::Char(key));
         assert_eq!(app.asked, [Request::Plan(deed)]);
