@@ -10,12 +10,14 @@ mod terminal;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::process::Command;
 
 use common::{Place, Serving};
 use terminal::{CTRL_C, DOWN, ENTER, ESC, Ended, Terminal};
 
 const USUAL: (u16, u16) = (80, 24);
 const WIDE: (u16, u16) = (150, 40);
+const LEFT: &str = "\x1b[D";
 
 /// Steps of an agent that looks at a file each, in which these fail.
 fn steps(count: u64, failed: &[u64]) -> String {
@@ -69,7 +71,7 @@ fn a_failure_is_found_in_the_list_and_the_task_rolled_back_and_undone() {
     terminal.wait_for("3 of 4");
     let screen = terminal.text();
     assert!(screen.contains("no such file: 3.md"), "{screen}");
-    terminal.press(ENTER);
+    terminal.press("l");
     terminal.wait_for("failed:");
     terminal.wait_for("path: 3.md");
     terminal.press(ESC);
@@ -187,6 +189,8 @@ fn tabs_events_addresses_and_conditions() {
     terminal.wait_for("nowhere");
     terminal.press("y");
     terminal.wait_for("copied: essay/0@24");
+    terminal.press("Y");
+    terminal.wait_for("a store on this disk has no link: `milepost ui`");
     terminal.press("a");
     terminal.wait_for("label of the mark");
     terminal.press("good\r");
@@ -197,6 +201,56 @@ fn tabs_events_addresses_and_conditions() {
     assert_eq!(terminal.ended().text, "essay/0@24");
     let listed = place.say("checkpoints essay").ok();
     assert!(listed.contains("good"), "{listed}");
+}
+
+#[test]
+fn a_turn_opens_into_its_events_and_a_step_of_several_turns_folds() {
+    let place = Place::new();
+    let turn = |at: u64| {
+        let ok = at != 2;
+        format!(
+            r#"{{"kind":"message","role":"assistant","content":"I look at {at}."}}
+{{"kind":"tool_called","call":"c{at}","tool":"cat","arguments":{{"path":"{at}.md"}}}}
+{{"kind":"tool_returned","call":"c{at}","ok":{ok},"output":"output {at}"}}
+"#
+        )
+    };
+    let first = r#"{"kind":"step_started","step":1,"name":"look"}"#;
+    let last = r#"{"kind":"step_finished","step":1}"#;
+    let run = format!("{first}\n{}{}{}{last}\n{}", turn(1), turn(2), turn(3), steps(2, &[]));
+    place.write("run.jsonl", run.replace(r#""step":2"#, r#""step":3"#));
+    place.say("record --task essay --user ana run.jsonl").ok();
+    let mut terminal = Terminal::of(&place, "tui essay", USUAL);
+    terminal.wait_for("5 of 5");
+    terminal.press("g");
+    terminal.wait_for("1 of 5");
+    terminal.wait_for("cat 3.md");
+    terminal.press(ENTER);
+    terminal.wait_for("▾   1");
+    terminal.wait_for("@4     tool_returned  output 1");
+    terminal.press("jjjy");
+    terminal.wait_for("copied: essay/0@3");
+    terminal.press(ENTER);
+    terminal.wait_for("path: 1.md");
+    // Out of the document, to the turn, its events, its step.
+    terminal.press(LEFT);
+    terminal.wait_for("▾   1");
+    terminal.press(LEFT);
+    terminal.press(LEFT);
+    terminal.wait("a closed turn", |screen| !screen.contains("tool_returned"));
+    terminal.press("j");
+    terminal.wait_for("2 of 5");
+    terminal.press(LEFT);
+    terminal.wait_for("+   1 (3 turns) cat 1.md");
+    terminal.wait("a folded step", |screen| !screen.contains("output 2"));
+    terminal.press("j");
+    terminal.wait_for("4 of 5");
+    // A failure in the folded step unfolds it.
+    terminal.press("E");
+    terminal.wait_for("2 of 5");
+    terminal.wait_for("output 2");
+    terminal.press(CTRL_C);
+    assert_eq!(terminal.ended().code, 0);
 }
 
 #[test]
@@ -281,6 +335,119 @@ fn files_go_back_after_their_plan() {
 }
 
 #[test]
+fn conflicts_of_a_roll_back_and_of_its_undo_are_chosen_one_by_one() {
+    let place = Place::new();
+    fs::create_dir(place.path("work")).unwrap();
+    let names = ["a.md", "b.md", "c.md"];
+    let files = || names.map(|name| fs::read_to_string(place.path("work").join(name)).unwrap());
+    let write = |name: &str, text: &str| fs::write(place.path("work").join(name), text).unwrap();
+    place.write("run.jsonl", steps(1, &[]));
+    place.say("record --task essay --user ana run.jsonl").ok();
+    for text in ["one", "two"] {
+        names.iter().for_each(|name| write(name, text));
+        place.say(&format!("capture work --task essay --label {text}")).ok();
+    }
+    // Changed since the last capture.
+    write("a.md", "mine a");
+    write("b.md", "mine b");
+    let mut terminal = Terminal::of(&place, "tui essay@one", WIDE);
+    terminal.press("v");
+    terminal.wait_for("[Events]");
+    terminal.press("r");
+    terminal.wait_for("f with files");
+    terminal.press("f");
+    terminal.wait_for("2 conflicts: 2 kept, 0 taken");
+    terminal.wait_for("> keep  a.md");
+    terminal.wait_for("~ c.md");
+    terminal.press("jx");
+    terminal.wait_for("> take  b.md");
+    terminal.wait_for("1 kept, 1 taken");
+    terminal.press(ENTER);
+    terminal.wait_for("nothing was changed");
+    assert_eq!(files(), ["mine a", "mine b", "two"]);
+    terminal.press("r");
+    terminal.wait_for("f with files");
+    terminal.press("f");
+    terminal.wait_for("> keep  a.md");
+    terminal.press("jx");
+    terminal.wait_for("> take  b.md");
+    terminal.press("y");
+    terminal.wait_for("back at");
+    assert_eq!(files(), ["mine a", "one", "one"]);
+    // The undo has its plan, with the folder and the path that was changed since.
+    write("c.md", "mine c");
+    terminal.press("u");
+    terminal.wait_for("These files of");
+    terminal.wait_for("> keep  c.md");
+    terminal.press("y");
+    terminal.wait_for("lineage 0 is active");
+    assert_eq!(files()[2], "mine c");
+    terminal.press(CTRL_C);
+    assert_eq!(terminal.ended().code, 0);
+}
+
+#[test]
+fn a_store_from_elsewhere_does_not_decide_which_folder_goes_back() {
+    let place = Place::new();
+    fs::create_dir(place.path("work")).unwrap();
+    place.write("run.jsonl", steps(1, &[]));
+    place.say("record --task essay --user ana run.jsonl").ok();
+    for text in ["one", "two"] {
+        place.write("work/a.md", text);
+        place.say(&format!("capture work --task essay --label {text}")).ok();
+    }
+    let content = || fs::read_to_string(place.path("work/a.md")).unwrap();
+    // A copy of a store has another maker.
+    let copied = Command::new("cp").arg("-r").arg(place.store()).arg(place.path("copy")).status();
+    assert!(copied.unwrap().success());
+    fs::remove_dir_all(place.store()).unwrap();
+    fs::rename(place.path("copy"), place.store()).unwrap();
+    let mut terminal = Terminal::of(&place, "tui essay@one", WIDE);
+    terminal.press("v");
+    terminal.wait_for("[Events]");
+    terminal.press("r");
+    terminal.wait_for("f with files");
+    terminal.press("f");
+    terminal.wait_for("folder to roll back");
+    terminal.press("\u{15}work\r");
+    terminal.wait_for("these files of");
+    terminal.wait_for("[No] n");
+    assert_eq!(content(), "two");
+    terminal.press("y");
+    terminal.wait_for("back at");
+    assert_eq!(content(), "one");
+    terminal.press("u");
+    terminal.wait_for("folder of the undo");
+    // It begins with the one that the store has.
+    terminal.press(ENTER);
+    terminal.wait_for("These files of");
+    terminal.press("y");
+    terminal.wait_for("lineage 0 is active");
+    assert_eq!(content(), "two");
+    terminal.press(CTRL_C);
+    assert_eq!(terminal.ended().code, 0);
+}
+
+#[test]
+fn an_undo_through_a_service_has_its_plan_too() {
+    let place = place();
+    place.say("restore essay@10").ok();
+    let serving = Serving::of(&place);
+    let line = format!("tui essay --server {}", serving.url);
+    let mut terminal = Terminal::of(&place, &line, WIDE);
+    terminal.wait_for("2 of 2");
+    terminal.press("u");
+    terminal.wait_for("It goes to essay/0@");
+    terminal.wait_for("of the state. Lineage 1 stays");
+    terminal.press("y");
+    terminal.wait_for("lineage 0 is active");
+    terminal.press("u");
+    terminal.wait_for("has no restore to undo");
+    terminal.press(CTRL_C);
+    assert_eq!(terminal.ended().code, 0);
+}
+
+#[test]
 fn the_screen_follows_the_size_and_the_terminal_is_given_back_at_a_signal() {
     let place = place();
     let mut terminal = Terminal::of(&place, "tui essay", USUAL);
@@ -348,6 +515,8 @@ fn of_a_long_task_only_the_pages_on_the_screen_are_asked_for() {
     terminal.wait_for("cat 5000.md");
     terminal.press("g");
     terminal.wait_for("cat 1.md");
+    terminal.press("Y");
+    terminal.wait_for(&format!("copied: {}/#/task/long/0@1", serving.url));
     let all = requests(&serving);
     let of = |end: &str| -> u64 {
         all.iter().filter(|(route, _)| route.ends_with(end)).map(|(_, count)| count).sum()

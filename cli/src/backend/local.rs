@@ -27,7 +27,7 @@ use super::{
     VerifyAsked, captures, hints, jobs, recovery,
 };
 use crate::error::{Failure, Result};
-use crate::output::{JobBar, Out, note};
+use crate::output::{JobBar, Out, note, words};
 
 /// Size of one read of a file, in bytes.
 const STEP: usize = 64 << 10;
@@ -226,6 +226,13 @@ impl Backend for Local<'_> {
         let description = description.map(str::to_owned);
         let asked = BranchAsked { description, ..BranchAsked::default() };
         Ok(service::branch(&self.0.view(), &at, &asked)?)
+    }
+
+    fn undo_target(&self, task: &TaskForm) -> Result<(PointForm, bool)> {
+        let undo = self.0.undo(&task.id);
+        let to = undo.target()?;
+        let to = words::address(&task.id, to.lineage, to.offset);
+        Ok((self.point(&to)?, undo.restores_files()?))
     }
 
     fn undo(&self, task: &TaskForm) -> Result<RestoredForm> {

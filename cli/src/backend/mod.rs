@@ -99,6 +99,11 @@ pub trait Backend {
     /// Returns the engine, if this process has the store open.
     fn engine(&self) -> Option<&Engine>;
 
+    /// Returns the address of the service that has the store, which has the page too.
+    fn url(&self) -> Option<&str> {
+        None
+    }
+
     /// Returns the readings of the lineages, with what they keep.
     fn readings(&self) -> Box<dyn Readings + '_>;
 
@@ -180,6 +185,9 @@ pub trait Backend {
 
     /// Opens a lineage at a point, and leaves the active one as it is.
     fn branch(&self, point: &PointForm, description: Option<&str>) -> Result<LineageForm>;
+
+    /// Returns the point that an undo of a task goes back to; `true` if it takes files back.
+    fn undo_target(&self, task: &TaskForm) -> Result<(PointForm, bool)>;
 
     /// Undoes the last restore of a task, if it restored no folder.
     fn undo(&self, task: &TaskForm) -> Result<RestoredForm>;

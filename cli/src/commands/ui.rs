@@ -1,6 +1,5 @@
 //! `ui`: the page of the store in a browser of this machine.
 
-use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -19,7 +18,7 @@ use super::serve::{KEEP_ALIVE, cannot, stopped};
 use crate::args::Ui;
 use crate::backend::{Backend, Local, Remote};
 use crate::error::{Failure, Result};
-use crate::output::{Out, note};
+use crate::output::{Out, note, words};
 use crate::secrets;
 
 /// The program that opens a file in the user's browser.
@@ -59,7 +58,7 @@ fn screen(source: &dyn Backend, args: &Ui) -> Result<String> {
     match &args.address {
         Some(address) => {
             source.point(address)?;
-            Ok(format!("/task/{}", encoded(address)))
+            Ok(format!("/task/{}", words::fragment(address)))
         }
         None => Ok("/tasks".into()),
     }
@@ -80,7 +79,7 @@ fn serve(server: &Server, screen: &str, args: &Ui, out: &mut Out) -> Result<()> 
         })?;
         let at = listening.at().map_err(|e| cannot("listen", &e))?;
         let code = server.code()?;
-        let address = format!("{at}/#code={code}&to={}", encoded(screen));
+        let address = format!("{at}/#code={code}&to={}", words::fragment(screen));
         let _redirect = show(&at, address, args.no_browser, out)?;
         server.serve(listening, stop).await.map_err(|e| cannot("answer", &e))
     });
@@ -160,37 +159,5 @@ impl Drop for Redirect {
     fn drop(&mut self) {
         // One that is left has a code that has expired.
         let _ = fs::remove_file(&self.0);
-    }
-}
-
-/// Percent-encodes a text for a part of a fragment.
-fn encoded(text: &str) -> String {
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => encoded.push(char::from(byte)),
-            b'-' | b'.' | b'_' | b'~' | b'/' | b'@' | b':' => encoded.push(char::from(byte)),
-            // Writing to a string cannot fail.
-            byte => _ = write!(encoded, "%{byte:02X}"),
-        }
-    }
-    encoded
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_is_one_part_of_a_fragment() {
-        for (address, part) in [
-            ("essay/2@41", "essay/2@41"),
-            ("a b", "a%20b"),
-            ("a%2Fb~3", "a%252Fb~3"),
-            ("x?tab=raw&to=\"#", "x%3Ftab%3Draw%26to%3D%22%23"),
-            ("任务", "%E4%BB%BB%E5%8A%A1"),
-        ] {
-            assert_eq!(encoded(address), part);
-        }
     }
 }

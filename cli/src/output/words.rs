@@ -1,7 +1,5 @@
 //! Addresses as text.
 
-// tidy: one form of text
-
 use std::fmt::Write as _;
 
 use milepost::Offset;
@@ -29,6 +27,20 @@ pub fn encode(task: &str) -> String {
     out
 }
 
+/// Percent-encodes a text for a part of the fragment of an address of the page.
+pub fn fragment(text: &str) -> String {
+    let mut encoded = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => encoded.push(char::from(byte)),
+            b'-' | b'.' | b'_' | b'~' | b'/' | b'@' | b':' => encoded.push(char::from(byte)),
+            // Writing to a string cannot fail.
+            byte => _ = write!(encoded, "%{byte:02X}"),
+        }
+    }
+    encoded
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,5 +57,18 @@ mod tests {
             assert!(matches!(address, milepost::Address::Task { task, .. } if task == name));
         }
         assert_eq!((encode("essay-1").as_str(), encode("a b").as_str()), ("essay-1", "a%20b"));
+    }
+
+    #[test]
+    fn an_address_is_one_part_of_a_fragment() {
+        for (address, part) in [
+            ("essay/2@41", "essay/2@41"),
+            ("a b", "a%20b"),
+            ("a%2Fb~3", "a%252Fb~3"),
+            ("x?tab=raw&to=\"#", "x%3Ftab%3Draw%26to%3D%22%23"),
+            ("任务", "%E4%BB%BB%E5%8A%A1"),
+        ] {
+            assert_eq!(fragment(address), part);
+        }
     }
 }

@@ -1,17 +1,19 @@
 //! Actions: the plan of each, asked before, and its effect.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use milepost::events::{MarkStatus, RunControl};
 use milepost::{CheckpointId, LineageId, Scope};
 use milepost_api::{
-    CheckpointForm, FilesAsked, FilesForm, FolderAsked, JobAsked, JobResult, PointForm, UndoAsked,
-    plan_of_files,
+    CheckpointForm, ChoicesAsked, FilesAsked, FilesForm, FolderAsked, JobAsked, JobResult,
+    PointForm, Remedy, UndoAsked, plan_of_files,
 };
+use milepost_workspace::PathConflict;
 
+use super::plan::{ActionPlan, Deed, PlanChoice, PlanError};
 use super::sharing;
 use super::task::TaskView;
-use crate::backend::jobs::{self, Wording};
+use crate::backend::jobs::{self, JobFailed, Wording};
 use crate::backend::{Backend, CheckpointsAsked, MarkAsked, named};
 use crate::error::{Failure, Result};
 use crate::output::{JobBar, count, excerpt, printable, words};
@@ -24,34 +26,7 @@ const PAGES: usize = 100;
 const FILES: u64 = 10_000;
 const LINES: usize = 8;
 
-/// An action.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Deed {
-    Control(RunControl),
-    Guide(String),
-    Mark(String),
-    Pin,
-    Fork,
-    RollBack,
-    /// Rolls the files back, too.
-    RollBackFiles,
-    Undo,
-    /// Writes the task as an HTML file.
-    Share(PathBuf),
-}
-
-/// An action with its plan. The answer that changes nothing is chosen first.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ActionPlan {
-    pub deed: Deed,
-    /// The address that the action is for.
-    pub address: String,
-    pub question: String,
-    /// The files can be rolled back, too: `f`.
-    pub has_files: bool,
-    /// The answer that `Enter` gives.
-    pub is_yes: bool,
-}
+type Planned<T> = std::result::Result<T, PlanError>;
 
 /// The effect of an action.
 pub struct Effect {
@@ -61,12 +36,12 @@ pub struct Effect {
 }
 
 /// Makes the plan of an action at the cursor of a task.
-pub fn plan(source: &dyn Backend, view: &TaskView, deed: Deed) -> Result<ActionPlan> {
+pub fn plan(source: &dyn Backend, view: &TaskView, deed: Deed) -> Planned<ActionPlan> {
     let (task, at) = (excerpt(&view.form.id, 60), view.address());
     let shown = printable(&at).into_owned();
-    let name = words::encode(&view.form.id);
-    let mut has_files = false;
-    let question = match &deed {
+    let mut plan = ActionPlan::new(deed, at);
+    let at = &plan.address;
+    plan.question = match &plan.deed {
         Deed::Control(RunControl::Paused) => {
             format!("Pause {task} at its next safe point? `p` resumes it.")
         }
@@ -89,19 +64,23 @@ pub fn plan(source: &dyn Backend, view: &TaskView, deed: Deed) -> Result<ActionP
             view.form.active
         ),
         Deed::RollBack => {
-            let (text, files) = roll_back(source, view, &at)?;
-            has_files = files;
+            let (text, has_files) = roll_back(source, view, at)?;
+            plan.has_files = has_files;
             text
         }
-        Deed::RollBackFiles => roll_back_files(source, &at)?,
+        Deed::RollBackFiles(folder) => {
+            let (text, conflicts) = roll_back_files(source, at, folder.as_deref())?;
+            plan.choices = conflicts;
+            text
+        }
         Deed::Share(path) => sharing::question(source, &view.form.id, path)?,
-        Deed::Undo => format!(
-            "Take the last restore or switch of {task} back? Lineage {} stays; `milepost redo \
-             {name}` goes there again.",
-            view.form.active
-        ),
+        Deed::Undo(folder) => {
+            let (text, conflicts) = plan_undo(source, view, folder.as_deref())?;
+            plan.choices = conflicts;
+            text
+        }
     };
-    Ok(ActionPlan { deed, address: at, question, has_files, is_yes: false })
+    Ok(plan)
 }
 
 /// Returns the question before a restore of the state; `true` if files can be restored, too.
@@ -111,9 +90,7 @@ fn roll_back(source: &dyn Backend, view: &TaskView, at: &str) -> Result<(String,
     if (head.lineage, head.offset) == (to.lineage, to.offset) {
         return Err(Failure::new(format!("{} is at this point already", printable(&name))));
     }
-    let changes = source.changes(&head, &to)?;
-    let more = if changes.more { " or more" } else { "" };
-    let changed = count(changes.items.len() as u64, "change");
+    let changed = changes_between(source, &head, &to)?;
     let files = source.differing_files(&head, &to, FILES);
     let has_files = matches!(files, Ok(Some(_))) && source.has_folders();
     let of_files = match files {
@@ -124,7 +101,7 @@ fn roll_back(source: &dyn Backend, view: &TaskView, at: &str) -> Result<(String,
         }
     };
     let question = format!(
-        "Roll {} back to {}? {changed}{more} of the state; it continues on a new lineage, and \
+        "Roll {} back to {}? {changed} of the state; it continues on a new lineage, and \
          lineage {} stays.{of_files} `u` takes it back.",
         excerpt(&view.form.id, 60),
         printable(at),
@@ -141,44 +118,156 @@ fn files_are(number: u64) -> String {
     }
 }
 
-/// Plans a restore with its files: the changes of the folder.
-fn roll_back_files(source: &dyn Backend, at: &str) -> Result<String> {
-    let form = files_job(source, at, true)?;
+/// Plans a restore with its files: the changes of the folder, and the conflicts.
+fn roll_back_files(
+    source: &dyn Backend,
+    at: &str,
+    folder: Option<&Path>,
+) -> Planned<(String, Vec<PlanChoice>)> {
+    let job = |files| restore_job(source, at, files);
+    let (form, choices) = plan_files(source, at, folder, job)?;
+    let whole = format!("`milepost rollback {} --dry-run`", printable(at));
+    let text = format!(
+        "{}\nRoll the state and these files of {} back to {}? `u` takes it back.",
+        changes_of(&form, &whole)?,
+        folder_of(&form),
+        printable(at)
+    );
+    Ok((text, choices))
+}
+
+/// Plans an undo: the point that the task goes back to, with the changes of its state or folder.
+fn plan_undo(
+    source: &dyn Backend,
+    view: &TaskView,
+    folder: Option<&Path>,
+) -> Planned<(String, Vec<PlanChoice>)> {
+    let (task, name) = (excerpt(&view.form.id, 60), words::encode(&view.form.id));
+    let (to, takes_files) = source.undo_target(&view.form)?;
+    let changes = changes_between(source, &source.point(&name)?, &to)?;
+    let (to, left) = (printable(&to.address), view.form.active);
+    let question = format!(
+        "Take the last restore or switch of {task} back? It goes to {to}: {changes} of the state."
+    );
+    if !takes_files {
+        let again = format!("Lineage {left} stays; `milepost redo {name}` goes there again.");
+        return Ok((format!("{question} {again}"), Vec::new()));
+    }
+    if !source.has_folders() {
+        return Err(jobs::on_another_machine("an undo of files").into());
+    }
+    let task = &view.form.id;
+    let (form, choices) = plan_files(source, &name, folder, |files| Ok(undo_job(task, files)))?;
+    let whole = format!("`milepost undo {name} --dry-run`");
+    let text = format!(
+        "{}\n{question} These files of {} go with it. Lineage {left} stays.",
+        changes_of(&form, &whole)?,
+        folder_of(&form)
+    );
+    Ok((text, choices))
+}
+
+/// Returns the number of changes between two states in words.
+fn changes_between(source: &dyn Backend, from: &PointForm, to: &PointForm) -> Result<String> {
+    let changes = source.changes(from, to)?;
+    let more = if changes.more { " or more" } else { "" };
+    Ok(format!("{}{more}", count(changes.items.len() as u64, "change")))
+}
+
+fn folder_of(form: &FilesForm) -> String {
     let folder = form.folder.as_ref().map(milepost_jobs::place);
     let folder = folder.map(|folder| folder.display().to_string()).unwrap_or_default();
-    let plan = form.files.map(plan_of_files).transpose()?.unwrap_or_default();
+    printable(&folder).into_owned()
+}
+
+/// Returns the first lines of a plan of files, and the command that prints the whole.
+fn changes_of(form: &FilesForm, whole: &str) -> Result<String> {
+    let plan = form.files.clone().map(plan_of_files).transpose()?.unwrap_or_default();
     let text = plan.to_string();
     let lines: Vec<&str> = text.lines().collect();
     let mut shown: Vec<String> =
         lines.iter().take(LINES).map(|line| printable(line).into_owned()).collect();
     if lines.len() > LINES {
-        let whole = format!("`milepost rollback {} --dry-run`", printable(at));
         shown.push(format!("… {} more: {whole}", count((lines.len() - LINES) as u64, "line")));
     }
     if shown.is_empty() {
         shown.push("the files are as they were then".into());
     }
-    Ok(format!(
-        "{}\nRoll the state and these files of {} back to {}? `u` takes it back.",
-        shown.join("\n"),
-        printable(&folder),
-        printable(at)
-    ))
+    Ok(shown.join("\n"))
 }
 
-fn files_job(source: &dyn Backend, at: &str, dry_run: bool) -> Result<FilesForm> {
-    let files = FolderAsked { dry_run, ..FolderAsked::default() };
-    let to = named(&source.point(at)?);
-    let asked = FilesAsked { to, scope: Scope::All, files, description: None };
-    of_job(source, &JobAsked::Restore(asked), at)
-}
-
-fn of_job(source: &dyn Backend, asked: &JobAsked, at: &str) -> Result<FilesForm> {
-    match source.job(asked, JobBar::new(false)) {
-        Ok(JobResult::Restore(form) | JobResult::Undo(form)) => Ok(form),
-        Ok(_) => Err(jobs::no_such_result()),
-        Err(failed) => Err(failed.worded(&Wording { address: Some(at), ..Wording::default() })),
+/// Plans a job with a folder. A conflict gets the choice that keeps what is on the disk, and the
+/// plan is that of these choices.
+fn plan_files(
+    source: &dyn Backend,
+    at: &str,
+    folder: Option<&Path>,
+    job: impl Fn(FolderAsked) -> Result<JobAsked>,
+) -> Planned<(FilesForm, Vec<PlanChoice>)> {
+    let mut choices: Vec<PlanChoice> = Vec::new();
+    loop {
+        let files = FolderAsked { dry_run: true, ..folder_asked(folder, &choices)? };
+        let failed = match source.job(&job(files)?, JobBar::new(false)) {
+            Ok(JobResult::Restore(form) | JobResult::Undo(form)) => return Ok((form, choices)),
+            Ok(_) => return Err(jobs::no_such_result().into()),
+            Err(failed) => failed,
+        };
+        if let Some(Remedy::NameFolder { folder }) = &failed.remedy {
+            return Err(PlanError::NameFolder(folder.as_ref().map(milepost_jobs::place)));
+        }
+        let new = conflicts(&failed).into_iter().map(PlanChoice::of).collect::<Option<Vec<_>>>();
+        let is_new = |choice: &PlanChoice| choices.iter().all(|had| had.path != choice.path);
+        match new.filter(|new| !new.is_empty() && new.iter().all(is_new)) {
+            Some(new) => choices.extend(new),
+            None => return Err(worded(failed, at).into()),
+        }
     }
+}
+
+/// Returns the conflicts that a job failed by.
+fn conflicts(failed: &JobFailed) -> Vec<PathConflict> {
+    let files = match failed.result.as_deref() {
+        Some(JobResult::Restore(form) | JobResult::Undo(form)) => form.files.clone(),
+        _ => None,
+    };
+    files.and_then(|files| plan_of_files(files).ok()).map(|it| it.conflicts).unwrap_or_default()
+}
+
+/// Returns the failure of a job, with the first conflict.
+fn worded(failed: JobFailed, at: &str) -> Failure {
+    match conflicts(&failed).first() {
+        Some(conflict) => Failure::new(format!("{}: {conflict}", failed.failure)),
+        None => failed.worded(&Wording { address: Some(at), ..Wording::default() }),
+    }
+}
+
+fn folder_asked(folder: Option<&Path>, choices: &[PlanChoice]) -> Result<FolderAsked> {
+    let of = |takes: bool| {
+        let chosen = choices.iter().filter(|choice| choice.takes == takes);
+        chosen.map(|choice| choice.path.clone()).collect()
+    };
+    let choices = ChoicesAsked { theirs: of(true), keep_mine: of(false), ..Default::default() };
+    let folder = folder.map(jobs::absolute).transpose()?;
+    Ok(FolderAsked { folder, choices, ..FolderAsked::default() })
+}
+
+fn restore_job(source: &dyn Backend, at: &str, files: FolderAsked) -> Result<JobAsked> {
+    let to = named(&source.point(at)?);
+    Ok(JobAsked::Restore(FilesAsked { to, scope: Scope::All, files, description: None }))
+}
+
+fn undo_job(task: &str, files: FolderAsked) -> JobAsked {
+    JobAsked::Undo(UndoAsked { task: task.to_owned(), files })
+}
+
+/// Does a job with a folder. Returns the lineage that the task continues on.
+fn done(source: &dyn Backend, asked: &JobAsked, at: &str) -> Result<LineageId> {
+    let form = match source.job(asked, JobBar::new(false)) {
+        Ok(JobResult::Restore(form) | JobResult::Undo(form)) => form,
+        Ok(_) => return Err(jobs::no_such_result()),
+        Err(failed) => return Err(worded(failed, at)),
+    };
+    Ok(form.restored.ok_or_else(jobs::no_such_result)?.lineage.id)
 }
 
 /// Does an action.
@@ -214,27 +303,23 @@ pub fn act(source: &dyn Backend, view: &TaskView, plan: &ActionPlan) -> Result<E
             let restored = source.restore(&to, None)?;
             went(restored.lineage.id, &to)
         }
-        Deed::RollBackFiles => {
-            let form = files_job(source, at, false)?;
-            let restored = form.restored.ok_or_else(jobs::no_such_result)?;
-            went(restored.lineage.id, &source.point(at)?)
+        Deed::RollBackFiles(folder) => {
+            let files = folder_asked(folder.as_deref(), &plan.choices)?;
+            let asked = restore_job(source, at, files)?;
+            went(done(source, &asked, at)?, &source.point(at)?)
         }
         Deed::Share(path) => said(sharing::write(source, &view.form.id, path)?),
-        Deed::Undo => {
-            let lineage = undo(source, view)?;
+        Deed::Undo(folder) => {
+            let files = folder_asked(folder.as_deref(), &plan.choices)?;
+            let asked = undo_job(&view.form.id, files);
+            let lineage = match source.has_folders() {
+                true => done(source, &asked, &words::encode(&view.form.id))?,
+                false => source.undo(&view.form)?.lineage.id,
+            };
             let text = format!("undone: {} is active", lineage_name(lineage));
             Effect { text, see: Some(lineage) }
         }
     })
-}
-
-fn undo(source: &dyn Backend, view: &TaskView) -> Result<LineageId> {
-    if !source.has_folders() {
-        return Ok(source.undo(&view.form)?.lineage.id);
-    }
-    let asked = UndoAsked { task: view.form.id.clone(), files: FolderAsked::default() };
-    let form = of_job(source, &JobAsked::Undo(asked), &words::encode(&view.form.id))?;
-    Ok(form.restored.ok_or_else(jobs::no_such_result)?.lineage.id)
 }
 
 fn went(lineage: LineageId, to: &PointForm) -> Effect {
@@ -261,11 +346,7 @@ fn mark_of(label: &str) -> MarkAsked {
 
 /// Returns the address of the mark at the cursor.
 fn mark_address(view: &TaskView) -> Result<String> {
-    let mark = match view.is_events {
-        true => view.rows.chosen().and_then(|row| row.mark.as_ref()),
-        false => view.turns.chosen().and_then(|turn| turn.mark.as_ref()),
-    };
-    match mark {
+    match view.chosen_mark() {
         Some(mark) => Ok(words::address(&view.form.id, view.owner_of(mark.at.0), mark.at.0)),
         None => Err(Failure::new("there is no mark here: `a` marks, `m` goes to the next one")),
     }

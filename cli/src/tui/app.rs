@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 
 use milepost::LineageId;
 
-use super::actions::{ActionPlan, Deed};
 use super::compare::CompareView;
 use super::document::Tab;
 use super::menu::Menu;
 use super::metrics::MetricsView;
+use super::plan::{ActionPlan, Deed};
 use super::prompt::Prompt;
 use super::task::{DocumentKey, Pane, TaskView};
 use super::tasks::TasksView;
@@ -78,6 +78,8 @@ pub struct App {
     pub is_away: bool,
     /// Text to copy by the terminal.
     pub copied: Option<String>,
+    /// Address of the service that has the store.
+    pub url: Option<String>,
     /// Number of panes that have room, and of lanes.
     pub panes: usize,
     pub lanes: Vec<LineageId>,
@@ -123,12 +125,10 @@ impl App {
     pub fn refuse(&mut self, request: Request, why: String) {
         match request {
             Request::Turns(..) | Request::Rows(..) | Request::Align(..) => {
-                let list_failed = match self.place() {
-                    Place::Compare => self.compare.as_mut().map(|it| &mut it.lines.failed),
-                    _ => self.task.as_mut().map(|it| match it.is_events {
-                        true => &mut it.rows.failed,
-                        false => &mut it.turns.failed,
-                    }),
+                let list_failed = match request {
+                    Request::Align(..) => self.compare.as_mut().map(|it| &mut it.lines.failed),
+                    Request::Rows(..) => self.task.as_mut().map(|it| &mut it.rows.failed),
+                    _ => self.task.as_mut().map(|it| &mut it.steps.turns.failed),
                 };
                 if let Some(failed) = list_failed {
                     *failed = Some(why.clone());
@@ -150,7 +150,7 @@ impl App {
         }
         self.refused.clear();
         if let Some(view) = &mut self.task {
-            (view.turns.failed, view.rows.failed) = (None, None);
+            (view.steps.turns.failed, view.rows.failed) = (None, None);
         }
         if let Some(view) = &mut self.compare {
             view.lines.failed = None;
@@ -198,12 +198,15 @@ impl App {
 
     /// Returns the next request of a task: the list first, then the document, then the rest.
     fn of_task(&self, view: &TaskView) -> Option<Request> {
-        let rows = view.rows.wanted().map(|(from, count)| Request::Rows(from, count));
+        let rows = || view.wanted_events().map(|(from, count)| Request::Rows(from, count));
         let list = match (view.placing, view.is_events) {
-            (Some(_), false) if view.is_waiting() => rows.or(Some(Request::Locate)),
+            (Some(_), false) if view.is_waiting() => rows().or(Some(Request::Locate)),
             (Some(_), false) => Some(Request::Locate),
-            (_, true) => rows,
-            (_, false) => view.turns.wanted().map(|(from, count)| Request::Turns(from, count)),
+            (_, true) => rows(),
+            (_, false) => {
+                let turns = view.steps.wanted();
+                turns.map(|(from, count)| Request::Turns(from, count)).or_else(rows)
+            }
         };
         let tabs = self.tabs(view).into_iter();
         let mut keys = tabs.filter_map(|tab| document(view, tab));
@@ -240,8 +243,32 @@ pub fn document(view: &TaskView, tab: Tab) -> Option<DocumentKey> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::view;
+    use super::super::keys::Stroke;
+    use super::super::testing::{row, turns, view};
     use super::*;
+
+    #[test]
+    fn of_an_open_turn_only_the_events_on_the_screen_are_read() {
+        let mut app = App::new();
+        let mut view = view("essay", 999_999);
+        let mut page = turns(0, 1, 1);
+        page.items[0].next = milepost_api::Big(999_999);
+        view.take_place(&page);
+        view.take_turns(0, page);
+        view.steps.set_height(40, 2);
+        app.open(view);
+        let mut read = Vec::new();
+        for stroke in [Stroke::Enter, Stroke::Char('G'), Stroke::PageUp, Stroke::Char('k')] {
+            app.press(stroke);
+            while let Some(Request::Rows(from, count)) = app.next_request() {
+                read.push((from, count));
+                let rows = (from..from + count).map(row).collect();
+                app.task.as_mut().unwrap().rows.add(from, rows);
+            }
+        }
+        assert_eq!(app.address().as_deref(), Some("essay/0@999959"));
+        assert_eq!(read, [(0, 100), (999_900, 99)]);
+    }
 
     #[test]
     fn what_failed_is_asked_again_only_when_the_store_is_back() {

@@ -114,8 +114,9 @@ impl Lines {
 
 fn step(source: &dyn Backend, view: &TaskView, key: DocumentKey) -> Result<Vec<Line>> {
     let mut lines = Lines::new();
-    let turn = view.turns.chosen().filter(|turn| turn.first.0 == key.spot.first);
-    if let Some(turn) = turn.filter(|_| !view.is_events) {
+    let is_of = |turn: &&TurnForm| (turn.first.0, turn.next.0) == (key.spot.first, key.spot.next);
+    let turn = view.steps.chosen().filter(is_of);
+    if let Some(turn) = turn.filter(|_| !view.is_events && view.steps.cursor.event.is_none()) {
         heading(turn, &mut lines);
     }
     let end = key.spot.next.min(key.spot.first.saturating_add(EVENTS));

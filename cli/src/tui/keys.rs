@@ -40,87 +40,78 @@ pub enum Does {
     Compare,
     Share,
     CopyAddress,
+    CopyLink,
     Actions,
     Keys,
 }
 
-/// A row of the table: keys, and their function in words. `None`: not in the terminal.
+/// A row of the table: keys, and their function in words.
 pub struct KeyRow {
-    pub keys: &'static [(&'static str, Option<Does>)],
+    pub keys: &'static [(&'static str, Does)],
     pub text: &'static str,
 }
 
-const fn row(keys: &'static [(&'static str, Option<Does>)], text: &'static str) -> KeyRow {
+const fn row(keys: &'static [(&'static str, Does)], text: &'static str) -> KeyRow {
     KeyRow { keys, text }
 }
 
 /// The table.
 pub const KEYS: &[KeyRow] = &[
-    row(&[("j", Some(Does::NextRow)), ("k", Some(Does::PreviousRow))], "next and previous row"),
-    row(&[("J", Some(Does::NextTurn)), ("K", Some(Does::PreviousTurn))], "next and previous turn"),
-    row(&[("g", Some(Does::First)), ("G", Some(Does::Last))], "first and last row"),
-    row(&[("Enter", Some(Does::Open)), ("→", Some(Does::Open))], "open"),
-    row(&[("←", Some(Does::Leave)), ("Esc", Some(Does::Leave))], "leave"),
-    row(
-        &[("[", Some(Does::PreviousLineage)), ("]", Some(Does::NextLineage))],
-        "previous and next lineage",
-    ),
-    row(&[("h", Some(Does::PreviousPane)), ("l", Some(Does::NextPane))], "previous and next pane"),
+    row(&[("j", Does::NextRow), ("k", Does::PreviousRow)], "next and previous row"),
+    row(&[("J", Does::NextTurn), ("K", Does::PreviousTurn)], "next and previous turn"),
+    row(&[("g", Does::First), ("G", Does::Last)], "first and last row"),
+    row(&[("Enter", Does::Open), ("→", Does::Open)], "open"),
+    row(&[("←", Does::Leave), ("Esc", Does::Leave)], "leave"),
+    row(&[("[", Does::PreviousLineage), ("]", Does::NextLineage)], "previous and next lineage"),
+    row(&[("h", Does::PreviousPane), ("l", Does::NextPane)], "previous and next pane"),
     row(
         &[
-            ("1", Some(Does::Tab(0))),
-            ("2", Some(Does::Tab(1))),
-            ("3", Some(Does::Tab(2))),
-            ("4", Some(Does::Tab(3))),
-            ("5", Some(Does::Tab(4))),
+            ("1", Does::Tab(0)),
+            ("2", Does::Tab(1)),
+            ("3", Does::Tab(2)),
+            ("4", Does::Tab(3)),
+            ("5", Does::Tab(4)),
         ],
         "tab",
     ),
-    row(&[("v", Some(Does::StepsOrEvents))], "steps or events"),
-    row(&[("/", Some(Does::Find))], "find"),
-    row(
-        &[("n", Some(Does::NextHit)), ("N", Some(Does::PreviousHit))],
-        "next and previous hit, or difference",
-    ),
-    row(
-        &[("e", Some(Does::NextFailure)), ("E", Some(Does::PreviousFailure))],
-        "next and previous failure",
-    ),
-    row(&[("m", Some(Does::NextMark)), ("M", Some(Does::PreviousMark))], "next and previous mark"),
-    row(&[(":", Some(Does::Go))], "go to an address or offset"),
-    row(&[("b", Some(Does::FirstWhere))], "the first event where a condition holds"),
-    row(&[("B", Some(Does::Blame))], "the event that set a value"),
-    row(&[("f", Some(Does::Fork))], "fork"),
-    row(&[("r", Some(Does::RollBack))], "roll back"),
-    row(&[("u", Some(Does::Undo))], "undo"),
-    row(&[("p", Some(Does::PauseOrResume))], "pause or resume"),
-    row(&[("i", Some(Does::Guide))], "guide"),
-    row(&[("a", Some(Does::Mark))], "mark"),
-    row(&[("P", Some(Does::Pin))], "pin"),
-    row(&[("x", Some(Does::Choose))], "choose"),
-    row(&[("c", Some(Does::Compare))], "compare"),
-    row(&[("S", Some(Does::Share))], "share"),
-    row(&[("y", Some(Does::CopyAddress)), ("Y", None)], "copy the address, the link"),
-    row(&[(".", Some(Does::Actions))], "all actions"),
-    row(&[("?", Some(Does::Keys))], "keys"),
+    row(&[("v", Does::StepsOrEvents)], "steps or events"),
+    row(&[("/", Does::Find)], "find"),
+    row(&[("n", Does::NextHit), ("N", Does::PreviousHit)], "next and previous hit, or difference"),
+    row(&[("e", Does::NextFailure), ("E", Does::PreviousFailure)], "next and previous failure"),
+    row(&[("m", Does::NextMark), ("M", Does::PreviousMark)], "next and previous mark"),
+    row(&[(":", Does::Go)], "go to an address or offset"),
+    row(&[("b", Does::FirstWhere)], "the first event where a condition holds"),
+    row(&[("B", Does::Blame)], "the event that set a value"),
+    row(&[("f", Does::Fork)], "fork"),
+    row(&[("r", Does::RollBack)], "roll back"),
+    row(&[("u", Does::Undo)], "undo"),
+    row(&[("p", Does::PauseOrResume)], "pause or resume"),
+    row(&[("i", Does::Guide)], "guide"),
+    row(&[("a", Does::Mark)], "mark"),
+    row(&[("P", Does::Pin)], "pin"),
+    row(&[("x", Does::Choose)], "choose"),
+    row(&[("c", Does::Compare)], "compare"),
+    row(&[("S", Does::Share)], "share"),
+    row(&[("y", Does::CopyAddress), ("Y", Does::CopyLink)], "copy the address, the link"),
+    row(&[(".", Does::Actions)], "all actions"),
+    row(&[("?", Does::Keys)], "keys"),
 ];
 
 impl KeyRow {
-    /// Returns the keys that work in the terminal, as text.
-    pub fn shown(&self) -> Option<String> {
-        let there = self.keys.iter().filter(|(_, does)| does.is_some());
-        let names: Vec<&str> = there.map(|(name, _)| *name).collect();
+    /// Returns the keys as text.
+    pub fn shown(&self) -> String {
+        let names: Vec<&str> = self.keys.iter().map(|(name, _)| *name).collect();
         match names.as_slice() {
-            [] => None,
-            [first, _, .., last] if names.len() > 2 => Some(format!("{first} to {last}")),
-            names => Some(names.join(" ")),
+            [first, _, .., last] if names.len() > 2 => format!("{first} to {last}"),
+            names => names.join(" "),
         }
     }
 }
 
 /// Returns the function of a key by its name.
 pub fn does(name: &str) -> Option<Does> {
-    KEYS.iter().flat_map(|row| row.keys).find(|(key, _)| *key == name)?.1
+    let mut all = KEYS.iter().flat_map(|row| row.keys);
+    all.find(|(key, _)| *key == name).map(|(_, does)| *does)
 }
 
 /// A key that was pressed.
@@ -209,9 +200,6 @@ impl Stroke {
 mod tests {
     use super::*;
 
-    /// Keys of the table that do not work in the terminal; docs/PAGE.md says so.
-    const NOT_THERE: [&str; 1] = ["Y"];
-
     const DOCUMENT: &str = include_str!("../../../docs/PAGE.md");
 
     fn table_of_the_document() -> Vec<(String, String)> {
@@ -236,18 +224,6 @@ mod tests {
         };
         let own: Vec<_> = KEYS.iter().map(|row| (cell(row), row.text.to_owned())).collect();
         assert_eq!(own, table_of_the_document());
-    }
-
-    #[test]
-    fn the_document_names_the_keys_that_do_not_work_in_the_terminal() {
-        let all = KEYS.iter().flat_map(|row| row.keys);
-        let missing: Vec<&str> = all.filter(|(_, does)| does.is_none()).map(|it| it.0).collect();
-        assert_eq!(missing, NOT_THERE);
-        let state = DOCUMENT.split("\n## What is there\n").nth(1).unwrap();
-        let line = state.lines().find(|line| line.starts_with("| terminal view |")).unwrap();
-        for key in NOT_THERE {
-            assert!(line.contains(&format!("`{key}`")), "{key}: {line}");
-        }
     }
 
     #[test]

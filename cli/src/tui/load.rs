@@ -1,11 +1,14 @@
 //! Requests to the store, made while no key waits.
 
+use milepost_api::Big;
 use milepost_client::ReadQuery;
 
 use super::actions;
 use super::app::{App, Place, Request};
 use super::document;
 use super::metrics::POINTS;
+use super::plan::{Deed, PlanError};
+use super::prompt::{Prompt, PromptFor};
 use super::task::{BUCKETS, Hunt, HuntFor, TaskView};
 use crate::backend::{Backend, Readings};
 use crate::error::{Failure, Result};
@@ -39,6 +42,7 @@ impl Reading<'_> {
             Request::Open(address) => self.open(address, app)?,
             Request::Go(typed) => self.go(typed, app)?,
             Request::Refresh => self.refresh(app)?,
+            Request::Plan(deed) => self.plan(deed, app)?,
             Request::Act => self.act(app)?,
             Request::Align(from, limit) => {
                 if let Some(view) = &mut app.compare {
@@ -120,9 +124,6 @@ impl Reading<'_> {
                 let (at, kind) = (change.offset, printable(&change.kind).into_owned());
                 app.say(Tone::Title, format!("set at @{at} by {kind}"));
             }
-            Request::Plan(deed) => {
-                app.plan = Some(actions::plan(self.source, view, deed.clone())?);
-            }
             _ => {}
         }
         Ok(())
@@ -161,8 +162,10 @@ impl Reading<'_> {
     fn hunt(&self, view: &mut TaskView) -> Result<Option<String>> {
         let Some(hunt) = view.hunt.take() else { return Ok(None) };
         let id = view.form.id.clone();
-        if hunt.what == HuntFor::Turn {
-            return self.turn(view, hunt.is_forward);
+        match hunt.what {
+            HuntFor::Turn => return self.turn(view, hunt.is_forward),
+            HuntFor::StepEnd { step, first } => return self.fold_step(view, hunt, (step, first)),
+            _ => {}
         }
         let none = || Ok(Some(format!("no more: {}", hunt.what.shown())));
         let Some(query) = hunt.query(view) else { return none() };
@@ -209,6 +212,39 @@ impl Reading<'_> {
         Ok(None)
     }
 
+    /// Makes one part of the search for the end of a step, and folds the step at the end.
+    fn fold_step(
+        &self,
+        view: &mut TaskView,
+        hunt: Hunt,
+        (step, first): (Big, u64),
+    ) -> Result<Option<String>> {
+        let id = view.form.id.clone();
+        let page = hunt.query(view).map(|query| self.readings.rows(&id, query)).transpose()?;
+        let (rows, next) = page.map_or_else(Default::default, |page| (page.items, page.next));
+        let end = match (rows.first(), next) {
+            (Some(row), _) if row.kind == "step_started" => row.offset.0.saturating_sub(1),
+            (Some(row), _) => row.offset.0,
+            (None, Some(next)) => {
+                view.hunt = Some(Hunt { at: next.0, ..hunt });
+                return Ok(None);
+            }
+            (None, None) => view.head().saturating_sub(1),
+        };
+        let (lineage, near) = (Some(view.lineage), Some(end));
+        let query = ReadQuery { lineage, near, limit: Some(1), ..ReadQuery::default() };
+        let page = self.readings.turns(&id, query)?;
+        if page.read.0 <= end && page.read < page.head {
+            view.hunt = Some(Hunt { at: end, ..hunt });
+            return Ok(None);
+        }
+        match page.items.iter().rfind(|turn| turn.step == Some(step) && turn.number.0 > first) {
+            Some(last) => view.fold_step(step, first, last.number.0),
+            None => return Ok(Some(format!("step {step} has one turn only"))),
+        }
+        Ok(None)
+    }
+
     /// Returns the last event of a part, which may be read in several answers.
     fn last(&self, task: &str, mut query: ReadQuery) -> Result<Option<u64>> {
         let mut last = None;
@@ -220,6 +256,24 @@ impl Reading<'_> {
                 None => return Ok(last),
             }
         }
+    }
+
+    /// Makes the plan of an action, or asks for the folder that it is about.
+    fn plan(&self, deed: &Deed, app: &mut App) -> Result<()> {
+        let Some(view) = &app.task else { return Ok(()) };
+        let what = match deed {
+            Deed::RollBackFiles(_) => PromptFor::RollBackFolder,
+            _ => PromptFor::UndoFolder,
+        };
+        match actions::plan(self.source, view, deed.clone()) {
+            Ok(plan) => app.plan = Some(plan),
+            Err(PlanError::NameFolder(known)) => {
+                let known = known.map(|known| known.display().to_string());
+                app.prompt = Some(Prompt::new(what, &known.unwrap_or_default()));
+            }
+            Err(PlanError::Failed(failure)) => return Err(failure),
+        }
+        Ok(())
     }
 
     /// Does the confirmed action, and shows its effect.

@@ -35,8 +35,7 @@ impl Menu {
             ("Ctrl-C", "end the terminal view", MenuAction::Quit),
         ];
         let keys = KEYS.iter().flat_map(|row| {
-            let there = row.keys.iter().filter_map(|(key, does)| Some((*key, (*does)?)));
-            there.map(|(key, does)| (key, row.text, MenuAction::Key(does)))
+            row.keys.iter().map(|(key, does)| (*key, row.text, MenuAction::Key(*does)))
         });
         let words: Vec<String> = self.typed.split_whitespace().map(str::to_lowercase).collect();
         let has = |text: &str| words.iter().all(|word| text.contains(word));

@@ -6,6 +6,7 @@
 //! press     the effect of each key
 //! app       the screens, and the next request to the store
 //! actions   actions: their plans and effects
+//! plan      a plan as a question, with choices
 //! sharing   the share of a task as a file
 //! document  the document of a turn or an event
 //! compare   two histories next to each other
@@ -14,6 +15,7 @@
 //! task      a task at a point: turns, events, searches
 //! tasks     the list of tasks
 //! paged     a long list, of which pages are in memory
+//! link      the link to what is shown
 //! menu      the list of all actions
 //! prompt    typed answers
 //! keys      the table of keys
@@ -29,10 +31,12 @@ mod document;
 mod draw;
 mod keys;
 mod lanes;
+mod link;
 mod load;
 mod menu;
 mod metrics;
 mod paged;
+mod plan;
 mod press;
 mod prompt;
 mod sharing;
@@ -79,7 +83,7 @@ pub fn check(out: &Out) -> Result<()> {
 pub fn run(source: &dyn Backend, address: Option<&str>, out: &mut Out) -> Result<()> {
     check(out)?;
     let reading = Reading { source, readings: source.readings() };
-    let mut app = App::new();
+    let mut app = App { url: source.url().map(str::to_owned), ..App::new() };
     // An address that leads nowhere fails before the terminal is set up.
     if let Some(address) = address {
         reading.open(address, &mut app)?;

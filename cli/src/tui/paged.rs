@@ -6,7 +6,7 @@ use crate::terminal::Cache;
 
 /// Items of a page, and pages in memory.
 pub const PAGE: u64 = 100;
-const PAGES: usize = 32;
+const PAGES: usize = 128;
 
 /// A list of `begin..end`, with a cursor and a visible range.
 #[derive(Debug)]
@@ -101,8 +101,13 @@ impl<T> Paged<T> {
     /// Returns the first item to read, and the number of items: the nearest that are visible or
     /// near to it, and not in memory.
     pub fn wanted(&self) -> Option<(u64, u64)> {
+        self.wanted_of(self.visible())
+    }
+
+    /// Returns the part to read of these items.
+    pub fn wanted_of(&self, mut items: impl Iterator<Item = u64>) -> Option<(u64, u64)> {
         let is_missing = |index: &u64| self.get(*index).is_none();
-        let index = self.visible().find(is_missing).filter(|_| self.failed.is_none())?;
+        let index = items.find(is_missing).filter(|_| self.failed.is_none())?;
         let first = self.first_of(index);
         let there = self.pages.get(&(index / self.page)).map_or(0, |items| items.len() as u64);
         let from = first + there;

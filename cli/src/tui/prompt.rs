@@ -13,6 +13,8 @@ pub enum PromptFor {
     Label,
     Guidance,
     ShareFile,
+    RollBackFolder,
+    UndoFolder,
 }
 
 /// A text that is being typed.
@@ -43,6 +45,10 @@ impl PromptFor {
             Self::Label => "label of the mark",
             Self::Guidance => "guidance",
             Self::ShareFile => "HTML file to write, without secrets",
+            Self::RollBackFolder => {
+                "folder to roll back: a store from elsewhere does not decide it"
+            }
+            Self::UndoFolder => "folder of the undo: a store from elsewhere does not decide it",
         }
     }
 }

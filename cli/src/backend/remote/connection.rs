@@ -19,8 +19,15 @@ pub struct Remote {
     pub(super) runtime: Runtime,
     /// Description of the program, for messages.
     place: String,
+    at: Listener,
+}
+
+/// The place at which the program answers.
+enum Listener {
+    /// The address of a service.
+    Url(String),
     /// The socket in a store: a folder is the same one for that program.
-    socket: Option<PathBuf>,
+    Socket(PathBuf),
 }
 
 /// Time limit of a whole answer. A verification of a large store takes minutes.
@@ -48,7 +55,7 @@ impl Remote {
             }
             _ => Failure::from(error).at(url),
         })?;
-        Self::new(client, format!("the service at {url}"), None)
+        Self::new(client, format!("the service at {url}"), Listener::Url(url.to_owned()))
     }
 
     /// Connects to the program that has a store open, if it listens at the store's socket.
@@ -58,7 +65,7 @@ impl Remote {
         }
         let client = ClientBuilder::unix(socket).timeout(TIMEOUT).build()?;
         let place = format!("the program that answers at {}", socket.display());
-        Ok(Some(Self::new(client, place, Some(socket.to_owned()))?))
+        Ok(Some(Self::new(client, place, Listener::Socket(socket.to_owned()))?))
     }
 
     /// Returns `true` if the program answers. A stopped one keeps the store and its socket, and
@@ -71,14 +78,25 @@ impl Remote {
         }
     }
 
-    fn new(client: Client, place: String, socket: Option<PathBuf>) -> Result<Self> {
+    fn new(client: Client, place: String, at: Listener) -> Result<Self> {
         let mut runtime = tokio::runtime::Builder::new_current_thread();
-        Ok(Self { client, runtime: runtime.enable_all().build()?, place, socket })
+        Ok(Self { client, runtime: runtime.enable_all().build()?, place, at })
     }
 
     /// Returns the socket in a store at which the program answers; `None` for another address.
     pub fn socket(&self) -> Option<&Path> {
-        self.socket.as_deref()
+        match &self.at {
+            Listener::Socket(socket) => Some(socket),
+            Listener::Url(_) => None,
+        }
+    }
+
+    /// Returns the address of the service; `None` for a socket.
+    pub fn url(&self) -> Option<&str> {
+        match &self.at {
+            Listener::Url(url) => Some(url),
+            Listener::Socket(_) => None,
+        }
     }
 
     /// Returns the description of the program, for messages.

@@ -3,7 +3,6 @@
 mod connection;
 mod work;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use milepost::events::RunControl;
@@ -28,7 +27,7 @@ use super::{
     Backend, Bytes, CheckpointsAsked, Each, EachState, Followed, JobFailed, MarkAsked, Readings,
     VerifyAsked, captures, hints, named, suggestions,
 };
-use crate::error::{Failure, Result};
+use crate::error::Result;
 use crate::output::{JobBar, Out};
 
 /// Largest number of events in one answer.
@@ -39,6 +38,10 @@ const MESSAGES: u64 = 1000;
 impl Backend for Remote {
     fn engine(&self) -> Option<&Engine> {
         None
+    }
+
+    fn url(&self) -> Option<&str> {
+        Remote::url(self)
     }
 
     fn readings(&self) -> Box<dyn Readings + '_> {
@@ -268,6 +271,10 @@ impl Backend for Remote {
         self.wait(self.client.branch(&named(point), description))
     }
 
+    fn undo_target(&self, task: &TaskForm) -> Result<(PointForm, bool)> {
+        work::undo_target(self, task)
+    }
+
     fn undo(&self, task: &TaskForm) -> Result<RestoredForm> {
         self.wait(self.client.undo(&task.id))
     }
@@ -286,30 +293,7 @@ impl Backend for Remote {
         after: &PointForm,
         at_most: u64,
     ) -> Result<Option<u64>> {
-        let root = |point: &PointForm| {
-            let part = self.wait(self.client.state_at(&point.address, "/workspace"))?;
-            Ok::<_, Failure>(part.value.value()?.as_str().map(str::to_owned))
-        };
-        match (root(before)?, root(after)?) {
-            (Some(before), Some(after)) if before != after => {}
-            _ => return Ok(None),
-        }
-        // A folder differs by its contents, which are in the list.
-        let files = |point: &PointForm| {
-            let mut files = BTreeMap::new();
-            self.files(point, &mut |file| {
-                if file.kind != "directory" {
-                    files.insert(file.path.clone(), file);
-                }
-                Ok(())
-            })?;
-            Ok::<_, Failure>(files)
-        };
-        let (before, after) = (files(before)?, files(after)?);
-        let paths: BTreeSet<&TreePath> = before.keys().chain(after.keys()).collect();
-        let differing = paths.into_iter().filter(|path| before.get(path) != after.get(path));
-        let found = differing.take(usize::try_from(at_most).unwrap_or(usize::MAX)).count() as u64;
-        Ok(Some(found).filter(|found| *found > 0))
+        work::differing_files(self, before, after, at_most)
     }
 
     fn stats(&self) -> Result<StoreForm> {

@@ -1,16 +1,22 @@
-//! Jobs of the program that has the store open, and files that it sends.
+//! Jobs of the program that has the store open, files that it sends, and work of several requests.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use milepost_api::{JobAsked, JobForm, JobResult, JobState, ShareAsked, SharePlanForm};
+use milepost::Scope;
+use milepost_api::{
+    JobAsked, JobForm, JobResult, JobState, PointForm, ShareAsked, SharePlanForm, TaskForm,
+    UndoFolderAsked,
+};
 use milepost_client::FileBytes;
+use milepost_workspace::TreePath;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::Remote;
-use crate::backend::Bytes;
 use crate::backend::jobs::{self, JobFailed};
+use crate::backend::{Backend, Bytes};
 use crate::error::{Failure, Result};
-use crate::output::{JobBar, note, printable};
+use crate::output::{JobBar, note, printable, words};
 
 /// Time between two looks at a job. One that ends earlier is answered then.
 const LOOK: Duration = Duration::from_secs(1);
@@ -118,6 +124,47 @@ fn result(remote: &Remote, job: JobForm) -> Result<JobResult, JobFailed> {
             })
         }
     }
+}
+
+/// Returns the point that an undo of a task goes back to; `true` if it takes files back.
+pub(super) fn undo_target(remote: &Remote, task: &TaskForm) -> Result<(PointForm, bool)> {
+    let asked = UndoFolderAsked::default();
+    let plan = remote.wait(remote.client.plan_undo(&task.id, &asked))?;
+    let to = words::address(&task.id, plan.to.lineage, plan.to.offset.0);
+    Ok((remote.point(&to)?, plan.scope != Scope::State))
+}
+
+/// Returns the number of files that differ between the last captures before two points.
+pub(super) fn differing_files(
+    remote: &Remote,
+    before: &PointForm,
+    after: &PointForm,
+    at_most: u64,
+) -> Result<Option<u64>> {
+    let root = |point: &PointForm| {
+        let part = remote.wait(remote.client.state_at(&point.address, "/workspace"))?;
+        Ok::<_, Failure>(part.value.value()?.as_str().map(str::to_owned))
+    };
+    match (root(before)?, root(after)?) {
+        (Some(before), Some(after)) if before != after => {}
+        _ => return Ok(None),
+    }
+    // A folder differs by its contents, which are in the list.
+    let files = |point: &PointForm| {
+        let mut files = BTreeMap::new();
+        remote.files(point, &mut |file| {
+            if file.kind != "directory" {
+                files.insert(file.path.clone(), file);
+            }
+            Ok(())
+        })?;
+        Ok::<_, Failure>(files)
+    };
+    let (before, after) = (files(before)?, files(after)?);
+    let paths: BTreeSet<&TreePath> = before.keys().chain(after.keys()).collect();
+    let differing = paths.into_iter().filter(|path| before.get(path) != after.get(path));
+    let found = differing.take(usize::try_from(at_most).unwrap_or(usize::MAX)).count() as u64;
+    Ok(Some(found).filter(|found| *found > 0))
 }
 
 /// Returns the plan of a share, and passes the bytes of the file to `each`, if wanted.

@@ -5,12 +5,14 @@
 //! task     lanes, turns or events, documents
 //! compare  two histories next to each other
 //! metrics  charts
+//! question the choices and answers of a plan
 //! overlay  keys and actions over a screen
 //! ```
 
 mod compare;
 mod metrics;
 mod overlay;
+mod question;
 mod task;
 mod tasks;
 #[cfg(test)]
@@ -134,10 +136,9 @@ fn bottom(app: &App, area: Rect) -> Vec<Line> {
         all.map(|text| Line::new(tone, text)).collect()
     };
     if let Some(plan) = &app.plan {
-        let [no, yes] = if plan.is_yes { ["no", "[Yes]"] } else { ["[No]", "yes"] };
-        let files = if plan.has_files { "   f with files" } else { "" };
         let mut all = lines(Tone::Title, &plan.question);
-        all.push(Line::new(Tone::Plain, format!("{no} n   {yes} y{files}")));
+        let room = usize::from(area.height / 2).saturating_sub(all.len());
+        all.extend(question::answers(plan, room));
         return all;
     }
     if let Some(prompt) = &app.prompt {

@@ -25,8 +25,7 @@ pub fn draw(app: &mut App, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
 fn keys(first: &mut usize, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
     let (top, rest) = split_below(area, 1);
     put(buf, top, "Keys: j k scroll, any other key closes", looks.style(Tone::Title));
-    let rows: Vec<(String, &str)> =
-        KEYS.iter().filter_map(|row| Some((row.shown()?, row.text))).collect();
+    let rows: Vec<(String, &str)> = KEYS.iter().map(|row| (row.shown(), row.text)).collect();
     let height = usize::from(rest.height).max(1);
     let columns = if rest.width >= 100 { 2 } else { 1 };
     *first = (*first).min(rows.len().saturating_sub(height * columns));

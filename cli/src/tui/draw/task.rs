@@ -5,13 +5,13 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::{ViewLooks, choose, folded, next_to, rule, tabs};
-use crate::output::{excerpt, grouped, printable};
+use crate::output::{count, excerpt, grouped, printable};
 use crate::terminal::{Tone, behind, line_of, put, split_below, split_right};
 use crate::tui::app::{App, document};
 use crate::tui::compare::{result, what};
 use crate::tui::document::{TABS, Tab};
 use crate::tui::lanes::{Lane, visible};
-use crate::tui::task::{Pane, TaskView};
+use crate::tui::task::{Pane, StepList, TaskView};
 
 /// Rows of a screen with lanes, rows for each lane, and the most lanes.
 const LANES_FROM: u16 = 14;
@@ -95,14 +95,18 @@ fn list(view: &mut TaskView, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
     let (top, rows) = split_below(area, u16::from(area.height > 2));
     let place = match view.is_events {
         true => format!("{} of {}", position(view.rows.cursor, view.rows.end), view.rows.end),
-        false => format!("{} of {}", position(view.turns.cursor, view.turns.end), view.turns.end),
+        false => format!(
+            "{} of {}",
+            position(view.steps.cursor.turn, view.steps.count()),
+            view.steps.count()
+        ),
     };
     let [steps, events] =
         if view.is_events { ["Steps", "[Events]"] } else { ["[Steps]", "Events"] };
     put(buf, behind(top, 1), &format!("{steps}  {events} v   {place}"), looks.style(Tone::Dim));
-    let failed = match view.is_events {
+    let failed = match view.is_events || view.is_waiting() {
         true => view.rows.failed.as_deref(),
-        false => view.turns.failed.as_deref(),
+        false => view.steps.turns.failed.as_deref(),
     };
     if let Some(failed) = failed {
         put(buf, behind(line_of(rows, 0), 2), failed, looks.style(Tone::Removed));
@@ -110,7 +114,7 @@ fn list(view: &mut TaskView, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
     }
     match view.is_events || view.is_waiting() {
         true => events_list(view, looks, rows, buf),
-        false => turns_list(view, looks, rows, buf),
+        false => steps_list(view, looks, rows, buf),
     }
 }
 
@@ -127,7 +131,7 @@ fn events_list(view: &mut TaskView, looks: ViewLooks, area: Rect, buf: &mut Buff
     for (at, index) in view.rows.visible().enumerate() {
         let line = line_of(area, at);
         match view.rows.get(index) {
-            Some(row) => event(row, looks, line, buf),
+            Some(row) => event_row(row, looks, behind(line, 2), buf),
             None => put(buf, behind(line, 2), "…", looks.style(Tone::Dim)),
         }
         if index == view.rows.cursor {
@@ -136,7 +140,7 @@ fn events_list(view: &mut TaskView, looks: ViewLooks, area: Rect, buf: &mut Buff
     }
 }
 
-fn event(row: &RowForm, looks: ViewLooks, line: Rect, buf: &mut Buffer) {
+fn event_row(row: &RowForm, looks: ViewLooks, line: Rect, buf: &mut Buffer) {
     let tone = match (row.ok, &row.mark, row.erased) {
         (Some(false), ..) => Tone::Removed,
         (_, Some(_), _) => Tone::Title,
@@ -150,7 +154,7 @@ fn event(row: &RowForm, looks: ViewLooks, line: Rect, buf: &mut Buffer) {
     };
     let text = excerpt(&row.text, TEXT);
     let text = format!("{sign} @{:<5} {:<14} {text}", row.offset, short_kind(&row.kind));
-    put(buf, behind(line, 2), &text, looks.style(tone));
+    put(buf, line, &text, looks.style(tone));
 }
 
 /// Returns the kind of an event without its usual endings.
@@ -160,45 +164,62 @@ fn short_kind(kind: &str) -> String {
     excerpt(kind, 14)
 }
 
-fn turns_list(view: &mut TaskView, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
+fn steps_list(view: &mut TaskView, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
     let lines = if area.height >= TWO_LINES { 2 } else { 1 };
-    view.turns.set_height((area.height / lines).into());
-    if view.placing.is_some() || view.turns.is_empty() {
+    view.steps.set_height(area.height, lines);
+    if view.placing.is_some() || view.steps.is_empty() {
         let text = match view.placing {
             Some(_) => "reading…",
             None => "no steps: `v` shows the events",
         };
         return put(buf, behind(line_of(area, 0), 2), text, looks.style(Tone::Dim));
     }
-    for (at, index) in view.turns.visible().enumerate() {
-        let first = line_of(area, at * usize::from(lines));
-        let second = line_of(area, at * usize::from(lines) + 1);
-        match view.turns.get(index) {
-            Some(it) => turn(it, looks, (first, second), lines > 1, buf),
-            None => put(buf, behind(first, 2), "…", looks.style(Tone::Dim)),
+    let mut rest = area;
+    for row in view.steps.visible() {
+        let (place, below) = split_below(rest, if row.event.is_some() { 1 } else { lines });
+        rest = below;
+        let (turn, event) = (view.steps.turns.get(row.turn), row.event);
+        match (event, event.and_then(|event| view.rows.get(event)), turn) {
+            (Some(_), Some(row), _) => event_row(row, looks, behind(place, 7), buf),
+            (None, _, Some(turn)) => turn_row(turn, &view.steps, looks, place, buf),
+            (Some(_), None, _) => put(buf, behind(place, 7), "…", looks.style(Tone::Dim)),
+            (None, _, None) => put(buf, behind(place, 2), "…", looks.style(Tone::Dim)),
         }
-        if index == view.turns.cursor {
-            let height = if lines > 1 && !second.is_empty() { 2 } else { 1 };
-            choose(Rect { height, ..first }, view.pane == Pane::List, buf);
+        if row == view.steps.cursor {
+            choose(place, view.pane == Pane::List, buf);
         }
     }
 }
 
-fn turn(turn: &TurnForm, looks: ViewLooks, lines: (Rect, Rect), two: bool, buf: &mut Buffer) {
-    let step = turn.step.map(|step| step.to_string()).unwrap_or_else(|| "-".into());
+fn turn_row(turn: &TurnForm, list: &StepList, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
     let sign = match (&turn.failed, &turn.mark) {
         (Some(_), _) => "✗",
         (None, Some(_)) => "◆",
         (None, None) => " ",
     };
+    let folded = list.folded_turns(turn.number.0);
+    let fold = match (folded, list.is_open(turn.number.0)) {
+        (Some(_), _) => "+",
+        (None, true) => "▾",
+        (None, false) => "▸",
+    };
     let tone = if turn.failed.is_some() { Tone::Removed } else { Tone::Plain };
     let label = turn.mark.as_ref().and_then(|mark| mark.label.as_deref());
     let label = label.map(|label| format!("[{}] ", excerpt(label, 40))).unwrap_or_default();
-    let text = format!("{sign}{step:>4} {label}{}", excerpt(&what(turn), TEXT));
-    put(buf, behind(lines.0, 1), &text, looks.style(tone));
-    if two {
-        let text = format!("→ {}", excerpt(&result(turn), TEXT));
-        put(buf, behind(lines.1, 7), &text, looks.style(Tone::Dim));
+    let folded = folded.map(|turns| format!("({}) ", count(turns, "turn"))).unwrap_or_default();
+    let text = excerpt(&what(turn), TEXT);
+    let text = format!("{sign}{fold}{:>4} {folded}{label}{text}", number(turn));
+    put(buf, behind(line_of(area, 0), 1), &text, looks.style(tone));
+    let text = format!("→ {}", excerpt(&result(turn), TEXT));
+    put(buf, behind(line_of(area, 1), 8), &text, looks.style(Tone::Dim));
+}
+
+/// Returns the number of a turn's step, with that of the turn in the step.
+fn number(turn: &TurnForm) -> String {
+    match (turn.step, turn.turn.0) {
+        (None, _) => "-".into(),
+        (Some(step), 0) => step.to_string(),
+        (Some(step), at) => format!("{step}.{}", at + 1),
     }
 }
 
@@ -236,7 +257,7 @@ fn pane(
     let focus = if view.pane == which { "▸ " } else { "" };
     let hint = match (is_cut, *scroll) {
         (false, 0) => focus.to_owned(),
-        (_, 0) => format!("{focus}… more below: Enter, then j k"),
+        (_, 0) => format!("{focus}… more below: l, then j k"),
         (_, line) => format!("{focus}from {}", count_line(line)),
     };
     put(buf, foot, &hint, looks.style(Tone::Dim));

@@ -1,23 +1,32 @@
 //! Tests: whole screens of several sizes, as snapshots.
 
 use milepost_api::{AlignOp, Listed, MetricCountForm, MetricsForm};
+use milepost_workspace::TreePath;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
 
 use super::*;
 use crate::terminal::testing::lines;
-use crate::tui::actions::{ActionPlan, Deed};
 use crate::tui::app::Request;
 use crate::tui::compare::CompareView;
 use crate::tui::keys::Stroke;
 use crate::tui::metrics::MetricsView;
-use crate::tui::testing::{NOW_US, alignment, overview, row, series, summary, turn, turns, view};
+use crate::tui::plan::{ActionPlan, Deed, PlanChoice};
+use crate::tui::task::HuntFor;
+use crate::tui::testing::{
+    NOW_US, alignment, overview, row, series, summary, turn, turns, turns_of_steps, view,
+};
 
 const SIZES: [(u16, u16); 4] = [(40, 10), (80, 24), (140, 40), (200, 60)];
 
 /// Turns of the task.
 const TURNS: u64 = 250;
+
+/// Turns of a step of the task.
+fn each_step(view: &TaskView) -> u64 {
+    if view.form.id == "several" { 4 } else { 1 }
+}
 
 /// Answers the requests of a view, with made data, and notes them.
 fn answer(app: &mut App) -> Vec<Request> {
@@ -71,7 +80,14 @@ fn of_task(request: &Request, app: &mut App) {
             let at = view.placing.unwrap() / 3;
             view.take_place(&turns(at.min(all - 1), 1, all));
         }
-        Request::Turns(from, count) => view.take_turns(*from, turns(*from, *count, all)),
+        Request::Turns(from, count) => {
+            view.take_turns(*from, turns_of_steps(*from, *count, all, each_step(view)));
+        }
+        Request::Hunt => {
+            let hunt = view.hunt.take().unwrap();
+            let HuntFor::StepEnd { step, first } = hunt.what else { panic!("{hunt:?}") };
+            view.fold_step(step, first, first + each_step(view) - 1);
+        }
         Request::Rows(from, count) => {
             view.rows.add(*from, (*from..*from + *count).map(row).collect())
         }
@@ -166,18 +182,33 @@ fn a_task_looks_as_it_did() {
 }
 
 #[test]
+fn open_turns_and_folded_steps_look_as_they_did() {
+    same("open", || {
+        let mut app = App::new();
+        app.open(view("several", TURNS * 3));
+        drawn(&mut app, (80, 24), false);
+        press(&mut app, "g");
+        answer(&mut app);
+        press(&mut app, "JJJJJ");
+        app.press(Stroke::Left);
+        answer(&mut app);
+        press(&mut app, "k");
+        app.press(Stroke::Enter);
+        press(&mut app, "jj");
+        app
+    });
+}
+
+#[test]
 fn a_question_looks_as_it_did_and_its_answers_are_seen_on_every_size() {
     let asked = || {
         let mut app = opened();
-        app.plan = Some(ActionPlan {
-            deed: Deed::RollBack,
-            address: "essay/0@12".into(),
-            question: "Roll essay back to essay/0@12? 3 changes of the state; it continues on a \
-                       new lineage, and lineage 0 stays. `u` takes it back."
-                .into(),
-            has_files: true,
-            is_yes: false,
-        });
+        let mut plan = ActionPlan::new(Deed::RollBack, "essay/0@12".into());
+        plan.question = "Roll essay back to essay/0@12? 3 changes of the state; it continues on a \
+                         new lineage, and lineage 0 stays. `u` takes it back."
+            .into();
+        plan.has_files = true;
+        app.plan = Some(plan);
         app
     };
     same("question", asked);
@@ -185,6 +216,33 @@ fn a_question_looks_as_it_did_and_its_answers_are_seen_on_every_size() {
         for height in [3, 6, 10, 24] {
             let shown = text(&mut asked(), (width, height));
             assert!(shown.contains("[No] n"), "{width}x{height}: {shown}");
+        }
+    }
+}
+
+#[test]
+fn the_conflicts_of_a_plan_look_as_they_did_and_the_chosen_one_is_seen_on_every_size() {
+    let asked = |keys: &str| {
+        let mut app = opened();
+        let mut plan = ActionPlan::new(Deed::RollBackFiles(None), "essay/0@12".into());
+        plan.question = "~ draft.md\n- notes/new.md\nRoll the state and these files of /work back \
+                         to essay/0@12? `u` takes it back."
+            .into();
+        let choice = |at: u32| PlanChoice {
+            path: TreePath::new(format!("src/文件{at}.md").as_bytes()).unwrap(),
+            text: "changed since it was captured".into(),
+            takes: false,
+        };
+        plan.choices = (0..12).map(choice).collect();
+        app.plan = Some(plan);
+        press(&mut app, keys);
+        app
+    };
+    same("conflicts", || asked("jxjjjjjjjjj"));
+    for (width, height) in [(40, 10), (80, 24), (60, 8), (150, 50)] {
+        for (keys, shown) in [("x", "> take  src/文件0.md"), ("G", "> keep  src/文件11.md")] {
+            let screen = text(&mut asked(keys), (width, height));
+            assert!(screen.contains(shown) && screen.contains("[No] n"), "{height}: {screen}");
         }
     }
 }

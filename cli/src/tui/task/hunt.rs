@@ -1,12 +1,15 @@
 //! The way to the next failure, mark or hit: by parts, so that a key ends it.
 
-use milepost_api::{OverviewBucketForm, OverviewForm};
+use milepost_api::{Big, OverviewBucketForm, OverviewForm};
 use milepost_client::ReadQuery;
 
 use super::TaskView;
 
 /// Events of a part on the way back.
 const PART: u64 = 4096;
+
+/// Kinds of events that end a step.
+const STEP_ENDS: &str = "step_started,step_finished,step_failed";
 
 /// The events that are looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +19,11 @@ pub enum HuntFor {
     Text(String),
     /// The beginning of another turn, while events are shown.
     Turn,
+    /// The end of a step, to fold it: the step, and the number of its first turn.
+    StepEnd {
+        step: Big,
+        first: u64,
+    },
 }
 
 /// A search that is not at its end.
@@ -34,6 +42,7 @@ impl HuntFor {
             Self::Failure => "a failure".into(),
             Self::Mark => "a mark".into(),
             Self::Turn => "a turn".into(),
+            Self::StepEnd { step, .. } => format!("the end of step {step}"),
             Self::Text(text) => format!("\"{text}\""),
         }
     }
@@ -43,7 +52,7 @@ impl HuntFor {
         match self {
             Self::Failure => Some(bucket.failed.0),
             Self::Mark => Some(bucket.marks.0),
-            Self::Text(_) | Self::Turn => None,
+            Self::Text(_) | Self::Turn | Self::StepEnd { .. } => None,
         }
     }
 }
@@ -58,7 +67,11 @@ impl Hunt {
         let at = overview.map_or(Some(self.at), |overview| self.skip(overview))?;
         let query = ReadQuery {
             lineage: Some(view.lineage),
-            kind: (self.what == HuntFor::Mark).then(|| "checkpoint_marked".to_owned()),
+            kind: match &self.what {
+                HuntFor::Mark => Some("checkpoint_marked".to_owned()),
+                HuntFor::StepEnd { .. } => Some(STEP_ENDS.to_owned()),
+                _ => None,
+            },
             text: match &self.what {
                 HuntFor::Text(text) => Some(text.clone()),
                 _ => None,

@@ -3,11 +3,12 @@
 mod hunt;
 mod panes;
 mod spot;
+mod steps;
 
 use milepost::LineageId;
 use milepost_api::{
-    LineageForm, LineageSummaryForm, OverviewForm, RowForm, SummaryForm, TaskForm, TurnForm,
-    TurnsForm,
+    Big, LineageForm, LineageSummaryForm, OverviewForm, ReadMarkForm, RowForm, SummaryForm,
+    TaskForm, TurnsForm,
 };
 
 use super::document::Tab;
@@ -17,6 +18,8 @@ use crate::terminal::{Cache, Line};
 pub use hunt::{Hunt, HuntFor};
 pub use panes::Pane;
 pub use spot::{DocumentKey, Spot};
+use steps::Fold;
+pub use steps::StepList;
 
 /// Documents in memory.
 const DOCUMENTS: usize = 32;
@@ -33,7 +36,7 @@ pub struct TaskView {
     pub lineage: LineageId,
     /// Events are shown, not turns.
     pub is_events: bool,
-    pub turns: Paged<TurnForm>,
+    pub steps: StepList,
     pub rows: Paged<RowForm>,
     /// An offset whose turn is looked for: the cursor goes there.
     pub placing: Option<u64>,
@@ -63,7 +66,7 @@ impl TaskView {
             summary: None,
             lineage,
             is_events: false,
-            turns: Paged::new(PAGE),
+            steps: StepList::new(),
             rows: Paged::new(PAGE),
             placing: None,
             read: 0,
@@ -87,7 +90,7 @@ impl TaskView {
         self.read = 0;
         self.new = 0;
         self.hunt = None;
-        self.turns.clear();
+        self.steps.clear();
         self.rows.clear();
         let (begin, head) = self.own().map_or((0, 0), |own| (own.begin.0, own.head.0));
         self.rows.begin = begin;
@@ -142,8 +145,28 @@ impl TaskView {
             let at = self.rows.cursor;
             return (!self.rows.is_empty()).then_some(Spot { first: at, next: at + 1 });
         }
-        let turn = self.turns.chosen()?;
-        Some(Spot { first: turn.first.0, next: turn.next.0 })
+        self.steps.spot()
+    }
+
+    /// Returns the mark of the chosen turn or event.
+    pub fn chosen_mark(&self) -> Option<&ReadMarkForm> {
+        match self.steps.cursor.event {
+            _ if self.is_events => self.rows.chosen()?.mark.as_ref(),
+            Some(event) => self.rows.get(event)?.mark.as_ref(),
+            None => self.steps.chosen()?.mark.as_ref(),
+        }
+    }
+
+    /// Returns the first event to read, and the number of events: of the list of events, or of open
+    /// turns.
+    pub fn wanted_events(&self) -> Option<(u64, u64)> {
+        match self.is_events || self.is_waiting() {
+            true => self.rows.wanted(),
+            false => {
+                let rows = self.steps.visible().into_iter();
+                self.rows.wanted_of(rows.filter_map(|row| row.event))
+            }
+        }
     }
 
     /// Returns the address before the chosen turn or event, or the head.
@@ -183,22 +206,28 @@ impl TaskView {
 
     /// Moves the cursor of the list.
     pub fn go_by(&mut self, steps: i64) {
-        self.move_list(|rows| rows.go_by(steps), |turns| turns.go_by(steps));
+        self.move_list(|rows| rows.go_by(steps), |list| list.go_by(steps));
     }
 
     pub fn go_page(&mut self, is_down: bool) {
-        self.move_list(|rows| rows.go_page(is_down), |turns| turns.go_page(is_down));
+        self.move_list(|rows| rows.go_page(is_down), |list| list.go_page(is_down));
     }
 
     pub fn go_end(&mut self, is_last: bool) {
         let to = if is_last { u64::MAX } else { 0 };
-        self.move_list(|rows| rows.go(to), |turns| turns.go(to));
+        self.move_list(|rows| rows.go(to), |list| list.go_end(is_last));
+    }
+
+    /// Moves the cursor to the next or the previous turn of the list of steps.
+    pub fn go_turn(&mut self, is_next: bool) {
+        let by = if is_next { 1 } else { -1 };
+        self.move_list(|rows| rows.go_by(by), |list| list.go_turn(is_next));
     }
 
     fn move_list(
         &mut self,
         in_rows: impl FnOnce(&mut Paged<RowForm>),
-        in_turns: impl FnOnce(&mut Paged<TurnForm>),
+        in_steps: impl FnOnce(&mut StepList),
     ) {
         if self.is_waiting() {
             in_rows(&mut self.rows);
@@ -206,8 +235,37 @@ impl TaskView {
         }
         match self.is_events {
             true => in_rows(&mut self.rows),
-            false => in_turns(&mut self.turns),
+            false => in_steps(&mut self.steps),
         }
+        self.moved();
+    }
+
+    /// Opens the chosen turn, or unfolds its step. Returns `false` if there is nothing to open.
+    pub fn unfold(&mut self) -> bool {
+        let is_list = !self.is_events && self.placing.is_none();
+        let is_unfolded = is_list && self.steps.unfold();
+        if is_unfolded {
+            self.moved();
+        }
+        is_unfolded
+    }
+
+    /// Folds the chosen turn, or its step. Returns `false` if there is nothing to fold.
+    pub fn fold(&mut self) -> bool {
+        if self.is_events || self.placing.is_some() {
+            return false;
+        }
+        match self.steps.fold() {
+            Fold::Done => self.moved(),
+            Fold::Step(hunt) => self.hunt = Some(hunt),
+            Fold::Nothing => return false,
+        }
+        true
+    }
+
+    /// Folds a step, given its first and its last turn.
+    pub fn fold_step(&mut self, step: Big, first: u64, last: u64) {
+        self.steps.fold_step(step, first, last);
         self.moved();
     }
 
@@ -222,7 +280,7 @@ impl TaskView {
 
     /// Returns `true` if the cursor follows the head.
     pub fn is_at_end(&self) -> bool {
-        if self.is_events { self.rows.is_at_end() } else { self.turns.is_at_end() }
+        if self.is_events { self.rows.is_at_end() } else { self.steps.is_at_end() }
     }
 
     /// Shows the previous or the next lineage, at the same offset.
@@ -242,14 +300,14 @@ impl TaskView {
         self.take_progress(page.read.0, page.total.0);
         let Some(offset) = self.placing else { return };
         if let Some(turn) = page.items.first() {
-            self.turns.go(turn.number.0);
+            self.steps.go_to(turn.number.0, offset);
         }
         if page.read.0 <= offset && page.read < page.head {
             return;
         }
         self.placing = None;
         // Without turns the events are the first list.
-        if self.turns.is_empty() && !self.rows.is_empty() {
+        if self.steps.is_empty() && !self.rows.is_empty() {
             self.is_events = true;
         }
     }
@@ -257,7 +315,7 @@ impl TaskView {
     /// Takes over turns from one on.
     pub fn take_turns(&mut self, from: u64, page: TurnsForm) {
         self.take_progress(page.read.0, page.total.0);
-        self.turns.add(from, page.items);
+        self.steps.add(from, page.items);
     }
 
     /// Takes over an overview, which reads on in the lineage.
@@ -270,10 +328,10 @@ impl TaskView {
 
     fn take_progress(&mut self, read: u64, turns: u64) {
         self.read = self.read.max(read);
-        if turns != self.turns.end {
+        if turns != self.steps.count() {
             // The last turn may have grown.
-            let changed = self.turns.end.saturating_sub(1);
-            self.turns.set_end(turns, changed);
+            let changed = self.steps.count().saturating_sub(1);
+            self.steps.set_count(turns, changed);
         }
     }
 
@@ -288,8 +346,8 @@ impl TaskView {
         }
         let follows = self.is_at_end();
         self.rows.set_end(head, before);
-        let last = self.turns.end.saturating_sub(1);
-        self.turns.set_end(self.turns.end, last);
+        let last = self.steps.count().saturating_sub(1);
+        self.steps.set_count(self.steps.count(), last);
         self.new = if follows { 0 } else { self.new + head.saturating_sub(before) };
         self.overviews.remove(&self.lineage);
     }

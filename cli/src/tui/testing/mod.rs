@@ -153,6 +153,16 @@ pub fn turns(from: u64, count: u64, total: u64) -> TurnsForm {
     }
 }
 
+/// Turns of steps of several turns each.
+pub fn turns_of_steps(from: u64, count: u64, total: u64, each: u64) -> TurnsForm {
+    let mut page = turns(from, count, total);
+    for turn in &mut page.items {
+        let number = turn.number.0;
+        (turn.step, turn.turn) = (Some(Big(number / each + 1)), Big(number % each));
+    }
+    page
+}
+
 pub fn row(offset: u64) -> RowForm {
     let (kind, text) = match offset % 3 {
         0 => ("step_started", format!("step {}", offset / 3)),

@@ -1,20 +1,24 @@
 //! The effect of each key.
 
+#[cfg(test)]
+mod tests;
+
 use milepost::events::RunControl;
 
-use super::actions::Deed;
-use super::app::{App, Place, Request};
-use super::compare::CompareView;
-use super::document::TABS;
-use super::keys::{Does, Stroke};
-use super::menu::{Menu, MenuAction, MenuPressed};
-use super::metrics::MetricsView;
-use super::prompt::{Prompt, PromptFor, Typed};
-use super::sharing::file_for;
-use super::task::{Hunt, HuntFor, Pane, TaskView};
-use super::tasks::SORTS;
 use crate::output::words;
 use crate::terminal::Tone;
+use crate::tui::app::{App, Place, Request};
+use crate::tui::compare::CompareView;
+use crate::tui::document::TABS;
+use crate::tui::keys::{Does, Stroke};
+use crate::tui::link;
+use crate::tui::menu::{Menu, MenuAction, MenuPressed};
+use crate::tui::metrics::MetricsView;
+use crate::tui::plan::{Deed, PlanAnswer};
+use crate::tui::prompt::{Prompt, PromptFor, Typed};
+use crate::tui::sharing::file_for;
+use crate::tui::task::{Hunt, HuntFor, Pane, TaskView};
+use crate::tui::tasks::SORTS;
 
 impl App {
     /// Handles a key. Returns `true` if it ends the view.
@@ -69,26 +73,15 @@ impl App {
     /// Answers the question of a plan.
     fn answer(&mut self, stroke: &Stroke) {
         let Some(mut plan) = self.plan.take() else { return };
-        match stroke {
-            Stroke::Char('y' | 'Y') => self.confirm(plan),
-            Stroke::Enter if plan.is_yes => self.confirm(plan),
-            Stroke::Char('f' | 'F') if plan.has_files => {
-                self.ask(Request::Plan(Deed::RollBackFiles));
+        match plan.press(stroke) {
+            PlanAnswer::Open => self.plan = Some(plan),
+            PlanAnswer::Yes => {
+                self.doing = Some(plan);
+                self.ask(Request::Act);
             }
-            Stroke::Char('n' | 'N') | Stroke::Esc | Stroke::Enter => {
-                self.say(Tone::Dim, "nothing was changed");
-            }
-            Stroke::Left | Stroke::Right | Stroke::Tab | Stroke::BackTab => {
-                plan.is_yes = !plan.is_yes;
-                self.plan = Some(plan);
-            }
-            _ => self.plan = Some(plan),
+            PlanAnswer::No => self.say(Tone::Dim, "nothing was changed"),
+            PlanAnswer::WithFiles => self.ask(Request::Plan(Deed::RollBackFiles(None))),
         }
-    }
-
-    fn confirm(&mut self, plan: super::actions::ActionPlan) {
-        self.doing = Some(plan);
-        self.ask(Request::Act);
     }
 
     fn type_on(&mut self, stroke: Stroke) {
@@ -122,6 +115,10 @@ impl App {
             PromptFor::Label => self.ask(Request::Plan(Deed::Mark(text))),
             PromptFor::Guidance => self.ask(Request::Plan(Deed::Guide(text))),
             PromptFor::ShareFile => self.ask(Request::Plan(Deed::Share(text.into()))),
+            PromptFor::RollBackFolder => {
+                self.ask(Request::Plan(Deed::RollBackFiles(Some(text.into()))));
+            }
+            PromptFor::UndoFolder => self.ask(Request::Plan(Deed::Undo(Some(text.into())))),
             PromptFor::Find => {
                 if let Some(view) = &mut self.task {
                     view.text.clone_from(&text);
@@ -192,6 +189,13 @@ impl App {
                 }
                 None => self.say(Tone::Dim, "no address to copy"),
             },
+            Does::CopyLink => match self.link() {
+                Some(link) => {
+                    self.say(Tone::Dim, format!("copied: {link}"));
+                    self.copied = Some(link);
+                }
+                None => self.say(Tone::Removed, link::NONE),
+            },
             Does::Choose => {
                 let own = self.address_to_compare();
                 self.chosen = own.filter(|own| self.chosen.as_ref() != Some(own));
@@ -210,7 +214,8 @@ impl App {
         false
     }
 
-    /// Leaves a search, a pane or a screen. Returns `true` at the last screen.
+    /// Leaves a search or a pane, folds what is open, or leaves a screen. Returns `true` at the
+    /// last screen.
     fn go_back(&mut self) -> bool {
         if let (Place::Task, Some(view)) = (self.place(), &mut self.task) {
             if view.hunt.take().is_some() {
@@ -219,6 +224,9 @@ impl App {
             }
             if view.pane != Pane::List {
                 view.pane = Pane::List;
+                return false;
+            }
+            if view.fold() {
                 return false;
             }
         }
@@ -279,8 +287,8 @@ impl App {
             Does::NextTurn | Does::PreviousTurn if view.is_events => {
                 self.hunt(HuntFor::Turn, does == Does::NextTurn);
             }
-            Does::NextTurn => view.go_by(1),
-            Does::PreviousTurn => view.go_by(-1),
+            Does::NextTurn | Does::PreviousTurn => view.go_turn(does == Does::NextTurn),
+            Does::Open if view.pane == Pane::List && view.unfold() => {}
             Does::Open | Does::NextPane => view.next_pane(panes, does == Does::Open),
             Does::PreviousPane => view.previous_pane(panes),
             Does::PreviousLineage => view.go_lineage(false),
@@ -322,7 +330,7 @@ impl App {
             }
             Does::Fork => self.ask(Request::Plan(Deed::Fork)),
             Does::RollBack => self.ask(Request::Plan(Deed::RollBack)),
-            Does::Undo => self.ask(Request::Plan(Deed::Undo)),
+            Does::Undo => self.ask(Request::Plan(Deed::Undo(None))),
             Does::Pin => self.ask(Request::Plan(Deed::Pin)),
             Does::PauseOrResume => {
                 let summary = self.task.as_ref().and_then(|view| view.summary.as_ref());
@@ -368,120 +376,5 @@ impl App {
             Does::Last => view.go_by(isize::MAX),
             _ => {}
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::actions::ActionPlan;
-    use super::super::testing::{turns, view};
-    use super::*;
-
-    fn opened() -> App {
-        let mut app = App::new();
-        let mut view = view("essay", 30);
-        view.take_turns(0, turns(0, 10, 10));
-        app.open(view);
-        app
-    }
-
-    fn asked() -> App {
-        let mut app = opened();
-        let (address, question) = ("essay/0@3".to_owned(), "Roll back?".to_owned());
-        let (deed, has_files) = (Deed::RollBack, false);
-        app.plan = Some(ActionPlan { deed, address, question, has_files, is_yes: false });
-        app
-    }
-
-    #[test]
-    fn only_a_clear_yes_does_what_was_asked() {
-        for strokes in [
-            vec![Stroke::Enter],
-            vec![Stroke::Esc],
-            vec![Stroke::Char('n')],
-            vec![Stroke::Char('f'), Stroke::Enter],
-            vec![Stroke::Text("y".into()), Stroke::Enter],
-            vec![Stroke::Tab, Stroke::Left, Stroke::Enter],
-        ] {
-            let mut app = asked();
-            strokes.iter().for_each(|stroke| assert!(!app.press(stroke.clone())));
-            let has_done = app.doing.is_some() || app.asked.contains(&Request::Act);
-            assert!(!has_done && app.plan.is_none(), "{strokes:?}");
-        }
-        for strokes in [vec![Stroke::Char('y')], vec![Stroke::Right, Stroke::Enter]] {
-            let mut app = asked();
-            strokes.iter().for_each(|stroke| assert!(!app.press(stroke.clone())));
-            assert_eq!(app.doing.as_ref().map(|plan| &plan.deed), Some(&Deed::RollBack));
-            assert_eq!(app.next_request(), Some(Request::Act), "{strokes:?}");
-        }
-    }
-
-    #[test]
-    fn each_action_asks_for_its_plan_first() {
-        for (key, deed) in [('f', Deed::Fork), ('r', Deed::RollBack), ('u', Deed::Undo)] {
-            let mut app = opened();
-            app.press(Stroke::Char(key));
-            assert_eq!(app.asked, [Request::Plan(deed)]);
-            assert!(app.doing.is_none());
-        }
-        let mut app = opened();
-        app.press(Stroke::Char('a'));
-        app.press(Stroke::Text("good".into()));
-        app.press(Stroke::Enter);
-        assert_eq!(app.asked, [Request::Plan(Deed::Mark("good".into()))]);
-        let mut app = opened();
-        app.press(Stroke::Char('S'));
-        app.press(Stroke::Enter);
-        let Some(Request::Plan(Deed::Share(path))) = app.next_request() else { panic!("no plan") };
-        assert!(path.extension().is_some_and(|end| end == "html"), "{path:?}");
-    }
-
-    #[test]
-    fn no_key_works_while_a_text_is_typed_but_the_end() {
-        let mut app = opened();
-        app.press(Stroke::Char('/'));
-        for key in "rufp?.q".chars() {
-            app.press(Stroke::Char(key));
-        }
-        assert_eq!(app.prompt.as_ref().map(|prompt| prompt.typed.as_str()), Some("rufp?.q"));
-        assert!(app.asked.is_empty());
-        assert!(app.press(Stroke::Quit));
-    }
-
-    #[test]
-    fn esc_leaves_a_search_then_a_pane_then_the_screen_then_the_view() {
-        let mut app = opened();
-        app.press(Stroke::Enter);
-        app.press(Stroke::Char('e'));
-        assert!(app.task.as_ref().is_some_and(|view| view.hunt.is_some()));
-        let state = |app: &App| {
-            let view = app.task.as_ref().unwrap();
-            (view.hunt.is_some(), view.pane, app.place())
-        };
-        let mut seen = Vec::new();
-        for _ in 0..3 {
-            assert!(!app.press(Stroke::Esc));
-            seen.push(state(&app));
-        }
-        let expected = [
-            (false, Pane::Document, Place::Task),
-            (false, Pane::List, Place::Task),
-            (false, Pane::List, Place::Tasks),
-        ];
-        assert_eq!(seen, expected);
-        assert!(!app.press(Stroke::Left), "only Esc ends the view");
-        assert!(app.press(Stroke::Esc));
-    }
-
-    #[test]
-    fn a_lineage_is_compared_with_a_chosen_one() {
-        let mut app = opened();
-        app.press(Stroke::Char('c'));
-        assert_eq!(app.place(), Place::Task, "nothing is chosen");
-        app.press(Stroke::Char('x'));
-        app.press(Stroke::Char(']'));
-        app.press(Stroke::Char('c'));
-        let compared = app.compare.map(|compare| compare.addresses);
-        assert_eq!(compared, Some(["essay/0@30".to_owned(), "essay/1@22".to_owned()]));
     }
 }
