@@ -8,7 +8,7 @@ import { zh } from "../../src/words/zh.ts";
 import { Harness, closed, nodes, press, sees, settled, test, until } from "./harness.ts";
 import type { Opened } from "./harness.ts";
 import { focused, keysPressed, selected, tabTo, watchHands } from "./by-keyboard.ts";
-import { world } from "../mock/world.ts";
+import { fork, world } from "../mock/world.ts";
 
 /** The plot of one metric of fifty lineages. */
 const LINEAGES = Array.from({ length: 50 }, (_, i) => `at=tune-river/${i}`);
@@ -185,11 +185,47 @@ job(
     await sees(page, "restore", ".map");
     await settled(page);
     await press(page, "u");
-    await tabTo(page, w.doUndo);
+    // The folder is that of the roll back.
+    await sees(page, w.planDeletes("1"));
+    await tabTo(page, w.keepMine);
+    await press(page, "Space");
+    await tabTo(page, w.doUndoFiles("3"));
     await press(page, "Enter");
     await until("the undo", () => task.active === 3);
   },
 );
+
+job("undoes_a_restore_with_files_by_its_plan", "#/task/stones/0@42", async (w, { page }, own) => {
+  const task = own.world.tasks.get("stones")!;
+  // Another program took the files back.
+  const lane = fork(own.world, task, task.lanes[0]!, 42, "restore", "");
+  lane.withFiles = true;
+  task.active = lane.id;
+  for (const tell of own.world.changed) tell(task, lane.id);
+  await sees(page, "restore", ".map");
+  await settled(page);
+  await press(page, "u");
+  await sees(page, w.undoFiles, "dialog");
+  await sees(page, w.planDeletes("1"), "dialog");
+  // The safe answer has the focus: Enter changes nothing.
+  await press(page, "Enter");
+  await closed(page);
+  assert.equal(task.active, lane.id);
+  await press(page, "u");
+  await sees(page, w.planDeletes("1"), "dialog");
+  await tabTo(page, w.folder);
+  await press(page, "ArrowDown");
+  await sees(page, w.planDeletes("1"), "dialog");
+  await tabTo(page, w.keepMine);
+  await press(page, "ArrowDown");
+  await tabTo(page, w.doUndoFiles("4"));
+  await press(page, "Enter");
+  await until("the undo", () => task.active === 0);
+  assert.deepEqual(own.world.sent.at(-1)!.body, {
+    folder: "/home/ana/stones",
+    choices: { theirs: ["notes/today.md"], keep_mine: [] },
+  });
+});
 
 job("pauses_guides_and_resumes", "#/task/stones", async (w, { page }, own) => {
   const task = own.world.tasks.get("stones")!;

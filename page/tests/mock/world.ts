@@ -19,6 +19,8 @@ export interface World {
   read: WeakMap<Lane, number>;
   /** Paths of /v1 that were asked for, in order, with the bytes of the answers. */
   asked: { method: string; path: string; bytes: number }[];
+  /** Paths and bodies of requests that change something, and of plans, in order. */
+  sent: { path: string; body: unknown }[];
   changed: Set<(task: Task, lineage: number) => void>;
 }
 
@@ -34,6 +36,7 @@ export function world(count = 60): World {
     slice: Infinity,
     read: new WeakMap(),
     asked: [],
+    sent: [],
     changed: new Set(),
   };
 }
