@@ -491,6 +491,30 @@ test("compares_the_files_of_two_points", async () => {
   assert.deepEqual(errors, []);
 });
 
+test("going_to_an_offset_or_an_address_keeps_the_view_of_events", async () => {
+  const { page, errors } = await harness.open("#/task/library-34/0@3");
+  const at = (address: string) => async () => page.url().endsWith(`#/task/${address}`);
+  const goTo = async (text: string) => {
+    await press(page, ":");
+    await page.getByLabel("An address, such as").fill(text);
+    await page.getByRole("button", { name: "Open", exact: true }).click();
+  };
+  await page.locator(".list .row[aria-selected=true]").waitFor();
+  await page.getByRole("button", { name: "Events" }).click();
+  await page.locator(".list[aria-label=Events]").waitFor();
+  await goTo("20");
+  await until("the event", at("library-34/0@20?view=events"));
+  await page.locator(".list[aria-label=Events] .row[aria-selected=true]").waitFor();
+  await goTo("library-34/2@24");
+  await until("the other lineage", at("library-34/2@24?view=events"));
+  await page.locator(".list[aria-label=Events] .row[aria-selected=true]").waitFor();
+  // A link has its own view.
+  await goTo("#/task/library-34/0@3");
+  await until("the link", at("library-34/0@3"));
+  await page.locator(".list[aria-label=Steps]").waitFor();
+  assert.deepEqual(errors, []);
+});
+
 test("zooms_the_map_by_dragging_and_by_buttons", async () => {
   const { page, errors } = await harness.open("#/task/tune-river/7@300");
   await page.locator(".map .own").first().waitFor({ state: "attached" });

@@ -227,6 +227,26 @@ job("undoes_a_restore_with_files_by_its_plan", "#/task/stones/0@42", async (w, {
   });
 });
 
+job("goes_to_an_offset_in_the_view_of_events", "#/task/library-34/0@3", async (w, { page }) => {
+  const view = (name: string) => page.locator(`.list[aria-label=${name}]`).waitFor();
+  await press(page, "v");
+  await view(w.events);
+  await press(page, ":");
+  await page.keyboard.type("20");
+  await press(page, "Enter");
+  await until("the event", () => page.url().endsWith("/0@20?view=events"));
+  await view(w.events);
+  await until("the row", async () => (await selected(page)).startsWith("@20"));
+  // And that of steps.
+  await press(page, "v");
+  await view(w.steps);
+  await press(page, ":");
+  await page.keyboard.type("38");
+  await press(page, "Enter");
+  await until("the step", () => page.url().endsWith("/0@38?view=steps"));
+  await view(w.steps);
+});
+
 job("pauses_guides_and_resumes", "#/task/stones", async (w, { page }, own) => {
   const task = own.world.tasks.get("stones")!;
   const control = async (name: string, word: string, state: string) => {
