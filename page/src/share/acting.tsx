@@ -20,11 +20,12 @@ export const useTicks = (..._: unknown[]): Ticks | null => null;
 
 export const useZoom = ({ most, bucketsOf }: ZoomAsked): Zoom => {
   return {
-    range: [0, most],
+    share: (_, offset) => offset / most,
+    offsetAt: (_, share) => share * most,
     bucketsOf,
     drag: {},
     hasDragged: () => false,
-    shade: null,
+    drawn: () => null,
     controls: null,
   };
 };

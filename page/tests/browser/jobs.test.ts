@@ -13,7 +13,7 @@ import {
   test,
   until,
 } from "./harness.ts";
-import { append, world } from "../mock/world.ts";
+import { append, idle, world } from "../mock/world.ts";
 
 let harness: Harness;
 before(async () => (harness = await Harness.start(world(10_000))));
@@ -563,6 +563,67 @@ test("zooms_the_map_by_dragging_and_by_buttons", async () => {
   await page.locator(".map svg").click({ position: click });
   await until("the click", () => /tune-river\/7@(4[3-7])$/.test(page.url()));
   assert.ok((await nodes(page)) < 3_000, String(await nodes(page)));
+  assert.deepEqual(errors, []);
+});
+
+test("the_map_over_time_cuts_idle_time_out", async () => {
+  const own = await Harness.start(world(0));
+  const task = own.world.tasks.get("library-34")!;
+  idle(task, 20, 3 * 3600 * 1e6);
+  idle(task, 30, 60 * 1e6);
+  const { page, errors } = await own.open("#/task/library-34/0@12");
+  await page.locator(".map .own").first().waitFor({ state: "attached" });
+  await settled(page);
+  const button = (name: string) => page.getByRole("button", { name });
+  const time = button("Time on the x axis");
+  const cut = button("Cut idle time out");
+  // Pixels of the marks of the open lineage.
+  const marks = async () => {
+    const paths = await page.locator(".map .tick-mark:not(.other)").all();
+    const drawn = await Promise.all(paths.map((one) => one.getAttribute("d")));
+    return drawn.map((d) => Number(/^M([\d.]+)/.exec(d!)![1]));
+  };
+  const box = (await page.locator(".map svg").boundingBox())!;
+  assert.equal(await cut.getAttribute("aria-disabled"), "true");
+  const offsets = await marks();
+  await time.click();
+  assert.equal(await time.getAttribute("aria-pressed"), "true");
+  assert.equal(await cut.getAttribute("aria-pressed"), "true");
+  await sees(page, "2 idle times cut out", ".map .zoom");
+  assert.deepEqual(await page.locator(".map .break title").allTextContents(), [
+    "idle for 3 h 0 min",
+    "idle for 1 min 0 s",
+  ]);
+  await assertAccessible(page, "map over time");
+  // Nearly the same as over offsets: all events are equally far apart, but for the breaks.
+  const short = await marks();
+  const furthest = short.map((at, i) => Math.abs(at - offsets[i]!));
+  assert.ok(Math.max(...furthest) < 0.06 * box.width, furthest.join(" "));
+  // Without a cut, the events are in two heaps.
+  await cut.click();
+  await until("no break", async () => (await page.locator(".map .break").count()) === 0);
+  const long = await marks();
+  const at = task.lanes[0]!.events.flatMap((one, i) => (one.kind === "checkpoint_marked" ? [i] : []));
+  const early = at.filter((offset) => offset < 20).length;
+  assert.equal(long.filter((x) => x < 8).length, early);
+  assert.equal(long.filter((x) => x > box.width - 12).length, at.length - early);
+  // A click goes to the event at this time; the choice is kept.
+  await cut.click();
+  await page.reload();
+  await sees(page, "2 idle times cut out", ".map .zoom");
+  await settled(page);
+  await page.locator(".map svg").click({ position: { x: short[2]!, y: 12 } });
+  // The address is that of the turn.
+  await until("the turn", () => {
+    const offset = Number(page.url().split("@")[1]);
+    return offset > at[1]! && offset <= at[2]!;
+  });
+  // A part has the time between its ends, and what other lineages did then.
+  await button("Zoom in").click();
+  await sees(page, /^@\d+ to @\d+ · 1 idle time cut out$/, ".map .zoom");
+  await until("the cursor's part", async () => (await marks()).length < short.length);
+  await time.click();
+  await until("no cut", async () => (await cut.getAttribute("aria-disabled")) === "true");
   assert.deepEqual(errors, []);
 });
 

@@ -8,7 +8,7 @@ import { zh } from "../../src/words/zh.ts";
 import { Harness, closed, nodes, press, sees, settled, test, until } from "./harness.ts";
 import type { Opened } from "./harness.ts";
 import { focused, keysPressed, selected, tabTo, watchHands } from "./by-keyboard.ts";
-import { fork, world } from "../mock/world.ts";
+import { fork, idle, world } from "../mock/world.ts";
 
 /** The plot of one metric of fifty lineages. */
 const LINEAGES = Array.from({ length: 50 }, (_, i) => `at=tune-river/${i}`);
@@ -245,6 +245,27 @@ job("goes_to_an_offset_in_the_view_of_events", "#/task/library-34/0@3", async (w
   await press(page, "Enter");
   await until("the step", () => page.url().endsWith("/0@38?view=steps"));
   await view(w.steps);
+});
+
+job("reads_the_map_over_time", "#/task/library-34/0@12", async (w, { page }, own) => {
+  idle(own.world.tasks.get("library-34")!, 20, 3 * 3600 * 1e6);
+  await page.reload();
+  await watchHands(page);
+  await page.locator(".list .row[aria-selected=true]").waitFor();
+  await settled(page);
+  const told = page.locator(".map .zoom");
+  await tabTo(page, w.mapTime);
+  await press(page, "Enter");
+  await sees(page, w.mapBreaks("1"), ".map .zoom");
+  await press(page, "Tab");
+  assert.equal(await focused(page), w.mapCut);
+  await press(page, "Space");
+  await until("all times", async () => !(await told.innerText()).includes(w.mapBreaks("1")));
+  await press(page, "Space");
+  await sees(page, w.mapBreaks("1"), ".map .zoom");
+  await tabTo(page, w.zoomIn);
+  await press(page, "Enter");
+  await sees(page, /@\d+/, ".map .zoom");
 });
 
 job("pauses_guides_and_resumes", "#/task/stones", async (w, { page }, own) => {

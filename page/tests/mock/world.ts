@@ -50,6 +50,12 @@ export function append(of: World, task: Task, lane: Lane, bodies: Body[]): void 
   for (const tell of of.changed) tell(task, lane.id);
 }
 
+/** Makes the events of a task from an offset on as much later, in microseconds. */
+export function idle(task: Task, from: number, time: number): void {
+  const later = new Set(task.lanes.flatMap((lane) => lane.events.slice(from)));
+  for (const event of later) event.time_us += time;
+}
+
 /** Opens a lineage at an offset of another one. */
 export function fork(
   of: World,
