@@ -12,6 +12,8 @@ export function FilesTab(_: unknown) {
 
 export const FilesApart = FilesTab;
 
+export const ManyApart = null;
+
 const STILL: Live = { on: false, move: null, dismiss: () => {} };
 
 export const useLive = (..._: unknown[]): Live => STILL;

@@ -12,8 +12,8 @@ import type { TimeAxis, Times } from "./time-axis.ts";
 
 export interface Axis {
   /**
-   * Place of an event of a lineage, as a share of the width. With `before` on an axis of times it is
-   * that of the event so many offsets before.
+   * Place of an event of a lineage, as a share of the width. On an axis of times it is that of the
+   * event `before` offsets earlier.
    */
   share: (lineage: number, offset: number, before?: number) => number;
   /** Offset of a lineage at a share of the width. */

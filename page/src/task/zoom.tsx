@@ -1,5 +1,4 @@
-// Zoom of the map: a part of the offsets, chosen by dragging over them or by buttons. The x axis has
-// offsets or times.
+// Zoom of the map: a part of the offsets, chosen by dragging over them or by buttons.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { overview } from "../api/calls.ts";

@@ -441,10 +441,11 @@ test("compares_four_lineages_next_to_each_other", async () => {
   assert.deepEqual(errors, []);
 });
 
-test("of_nine_lineages_six_are_next_to_each_other", async () => {
-  const at = Array.from({ length: 9 }, (_, i) => `at=tune-river/${i}`).join("&");
-  const { page, errors } = await harness.open(`#/compare?${at}`);
-  await sees(page, "The first 6 of 9 are next to each other. Metrics has all.");
+const LINEAGES = (count: number) =>
+  Array.from({ length: count }, (_, i) => `at=tune-river/${i}`).join("&");
+
+test("six_lineages_are_next_to_each_other", async () => {
+  const { page, errors } = await harness.open(`#/compare?${LINEAGES(6)}`);
   await page.locator("#aligned .row").first().waitFor();
   await settled(page);
   assert.equal(await page.locator(".row.head button").count(), 6);
@@ -456,7 +457,80 @@ test("of_nine_lineages_six_are_next_to_each_other", async () => {
   assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 640);
   await page.setViewportSize({ width: 1440, height: 900 });
   await page.getByRole("button", { name: "Metrics" }).click();
-  await sees(page, "9 lineages", "header");
+  await sees(page, "6 lineages", "header");
+  assert.deepEqual(errors, []);
+});
+
+test("of_nine_histories_a_table_has_only_what_differs", async () => {
+  const own = await Harness.start(world(0));
+  const task = own.world.tasks.get("tune-river")!;
+  task.lanes.slice(0, 9).forEach((lane, i) => {
+    const patch = { seed: i % 3, plan: "descend", notes: `${"note ".repeat(50)}${i}` };
+    append(own.world, task, lane, [{ kind: "variables_patched", form: "merge", patch }]);
+  });
+  const { page, errors } = await own.open(`#/compare?${LINEAGES(9)}&at=nothing&at=tune-river/9@9`);
+  await sees(page, "5 rows with differences", "footer");
+  const rows = page.locator("tbody tr");
+  assert.deepEqual(await rows.locator("th").allInnerTexts(), [
+    "/metrics/loss",
+    "/metrics/step_size",
+    "/variables/seed",
+    "/variables/plan",
+    "/variables/notes",
+  ]);
+  const seeds = await rows.nth(2).locator("td").allInnerTexts();
+  assert.deepEqual(seeds, ["0", "1", "2", "0", "1", "2", "0", "1", "2", "—"]);
+  // What has no column says why; what is equal is named.
+  await sees(page, "nothing: there is no task `nothing`", ".doc");
+  await sees(page, "also where an address is a point within one", ".doc");
+  await page.getByText("6 rows the same in all").click();
+  await sees(page, "Steps: 120", "details");
+  await assertAccessible(page, "what differs between histories");
+  // A cut value leads to the whole of it, a column to its history.
+  await page.getByRole("button", { name: "all 251 characters" }).nth(4).click();
+  const state = "tune-river/4?tab=state&pointer=/variables/notes";
+  await until("the state", () => page.url().endsWith(state));
+  await page.goBack();
+  await page.getByRole("link", { name: "tune-river/7", exact: true }).click();
+  await until("the history", () => page.url().endsWith("#/task/tune-river/7"));
+  await page.goBack();
+  await page.getByRole("button", { name: "Metrics" }).click();
+  await sees(page, "11 lineages", "header");
+  await page.goBack();
+  await page.getByRole("button", { name: "First 6, step by step" }).click();
+  await page.locator("#aligned .row").first().waitFor();
+  assert.equal(await page.locator(".row.head button").count(), 6);
+  assert.deepEqual(errors, []);
+});
+
+test("what_differs_between_fifty_histories_needs_few_nodes", async () => {
+  const own = await Harness.start(world(0));
+  const task = own.world.tasks.get("tune-river")!;
+  for (const lane of task.lanes) {
+    const all = Array.from({ length: 70 }, (_, i) => [`v${i}`, lane.id * i]);
+    const body = { kind: "variables_patched", form: "merge", patch: Object.fromEntries(all) };
+    append(own.world, task, lane, [body]);
+  }
+  const { page, errors } = await own.open(`#/compare?${LINEAGES(50)}&at=tune-river/0`);
+  await sees(page, "The first 50 of 51 are compared.");
+  // The first variable is 0 in all.
+  await sees(page, "Rows 1 to 30 of 70");
+  assert.equal(await page.locator("thead th").count(), 50);
+  assert.ok((await nodes(page)) < 3_000, String(await nodes(page)));
+  const paths = own.world.asked.map((one) => one.path);
+  assert.equal(paths.filter((path) => path.endsWith("/summary")).length, 1);
+  await page.getByRole("button", { name: "Next rows" }).click();
+  await sees(page, "Rows 31 to 60 of 70");
+  await press(page, "n");
+  await sees(page, "Rows 61 to 70 of 70");
+  await press(page, "n");
+  await sees(page, "There is none in this direction.", ".notice");
+  await press(page, "N");
+  await sees(page, "Rows 31 to 60 of 70");
+  await assertAccessible(page, "what differs between fifty");
+  await page.setViewportSize({ width: 640, height: 480 });
+  await settled(page);
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 640);
   assert.deepEqual(errors, []);
 });
 
@@ -603,7 +677,8 @@ test("the_map_over_time_cuts_idle_time_out", async () => {
   await cut.click();
   await until("no break", async () => (await page.locator(".map .break").count()) === 0);
   const long = await marks();
-  const at = task.lanes[0]!.events.flatMap((one, i) => (one.kind === "checkpoint_marked" ? [i] : []));
+  const { events } = task.lanes[0]!;
+  const at = events.flatMap((one, i) => (one.kind === "checkpoint_marked" ? [i] : []));
   const early = at.filter((offset) => offset < 20).length;
   assert.equal(long.filter((x) => x < 8).length, early);
   assert.equal(long.filter((x) => x > box.width - 12).length, at.length - early);

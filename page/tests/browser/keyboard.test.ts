@@ -116,6 +116,32 @@ job("compares_three_lineages", "#/task/library-34/0", async (w, { page }) => {
   await until("the first lineage", () => page.url().includes("#/task/library-34/0@"));
 });
 
+job(
+  "reads_what_differs_between_seven_tasks",
+  "#/tasks?q=loan&sort=id",
+  async (w, { page }) => {
+    for (let i = 0; i < 7; i++) await press(page, "x", "j");
+    await sees(page, w.chosenCount("7"), "footer");
+    await press(page, "c");
+    await sees(page, w.diffOf("7"), "header");
+    await sees(page, w.diffRows("2"), "footer");
+    await settled(page);
+    await press(page, "l", "l", "l", "l", "h");
+    await until("the column", async () => (await focused(page)) === "loan-00002");
+    await press(page, "l");
+    await until("the failed task", async () => (await focused(page)) === "loan-00003");
+    await press(page, "Enter");
+    await until("the task", () => page.url().endsWith("#/task/loan-00003"));
+    await sees(page, "no such loan", ".list");
+    await page.goBack();
+    await sees(page, w.diffEqual("4"));
+    await tabTo(page, w.metrics);
+    await press(page, "Enter");
+    await until("the metrics", () => page.url().includes("#/metrics?at=loan-00000&at=loan-00001"));
+  },
+  8,
+);
+
 job("reads_a_step_to_its_last_byte", "#/tasks?q=hostile", async (w, { page }) => {
   await press(page, "Enter");
   await sees(page, "large", ".list");

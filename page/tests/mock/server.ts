@@ -104,7 +104,7 @@ function ofTask(world: World, name: string, rest: string, get: URLSearchParams):
   const lane = routes.laneOf(task, get.get("lineage"));
   switch (rest) {
     case "summary":
-      return summary(task);
+      return summary(task, task.lanes.length);
     case "lineages":
       return { items: task.lanes.map((one) => routes.lineageForm(task, one)), next: null };
     case "rows":
