@@ -260,6 +260,7 @@ job("goes_to_an_offset_in_the_view_of_events", "#/task/library-34/0@3", async (w
   await press(page, ":");
   await page.keyboard.type("20");
   await press(page, "Enter");
+  await closed(page);
   await until("the event", () => page.url().endsWith("/0@20?view=events"));
   await view(w.events);
   await until("the row", async () => (await selected(page)).startsWith("@20"));

@@ -36,10 +36,27 @@ function plan(world: World, given: Given) {
 /** Plan of an undo: the files are in it if the body names the folder. */
 function undoPlan(world: World, task: Task, lane: Lane, given: Given) {
   if (lane.parent === null) throw new Refused(400, "there is no restore to undo");
+  if (lane.withFiles && !world.admin) {
+    throw new Refused(403, "an undo that takes files back is for admins");
+  }
   if (given.folder && !lane.withFiles) throw new Refused(400, "an undo leaves files as they are");
   const to = pointOf(world, `${task.id}/${lane.parent}`);
-  const { files, ...plan } = planOf(world, to, { scope: lane.withFiles ? "all" : "state" });
+  const { files, ...plan } = planOf(world, to, {
+    ...given,
+    scope: lane.withFiles ? "all" : "state",
+  });
   return given.folder ? { ...plan, files } : plan;
+}
+
+/** Conflicts of a folder: two of the names are those of folders that have one as a whole. */
+function conflictsOf(folder = "") {
+  if (folder.endsWith("/moved")) {
+    return [{ path: null, why: "other_folder", text: "the snapshot is of another folder" }];
+  }
+  if (folder.endsWith("/locked")) {
+    return [{ path: null, why: "locked", text: "another process holds the folder" }];
+  }
+  return [{ path: "notes/today.md", why: "changed", text: "changed by others" }];
 }
 
 function planOf(world: World, to: At, given: Given) {
@@ -52,7 +69,7 @@ function planOf(world: World, to: At, given: Given) {
     ],
     deletes: [{ path: "draft.txt", kind: "file" }],
     modes: [],
-    conflicts: [{ path: "notes/today.md", why: "changed", text: "changed by others" }],
+    conflicts: conflictsOf(given.folder),
     notes: [],
     bytes: "5340",
     needs: "5340",

@@ -214,7 +214,7 @@ export function summariesPage(world: World, get: URLSearchParams) {
   const sign = sort.startsWith("-") ? -1 : 1;
   const column = sort.replace(/^-/, "");
   const all = [...world.tasks.values()]
-    .map(summary)
+    .map((task) => summary(task))
     .filter((item) => matches(item, get.get("q") ?? ""));
   all.sort((a, b) => {
     const [x, y] = [sortValue(a, column), sortValue(b, column)];
