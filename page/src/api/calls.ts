@@ -147,12 +147,19 @@ export const branchWith = (address: string, description: string, events: object[
     lines: events.map((one) => JSON.stringify(one)).join("\n"),
   });
 
+/** Decisions about conflicts of files. */
+export interface ChoicesAsked {
+  theirs: T.PathName[];
+  keep_mine: T.PathName[];
+  moved?: boolean;
+}
+
 export interface RestoreAsked {
   to: string;
   scope: string;
   description?: string;
   folder?: string;
-  choices?: { theirs: string[]; keep_mine: string[] };
+  choices?: ChoicesAsked;
 }
 
 export const restorePlan = (asked: RestoreAsked, signal?: Signal) =>
@@ -161,8 +168,20 @@ export const restorePlan = (asked: RestoreAsked, signal?: Signal) =>
 export const restore = (asked: RestoreAsked) =>
   ask<{ lineage: T.Lineage }>("/v1/restores", { method: "POST", body: asked });
 
-export const undo = (id: string) =>
-  ask<{ lineage: T.Lineage }>(`${task(id)}/undo`, { method: "POST" });
+/** Folder of an undo with files; without one, files stay as they are. */
+export interface UndoAsked {
+  folder?: string;
+  choices?: ChoicesAsked;
+}
+
+export const undoPlan = (id: string, body: UndoAsked, signal?: Signal) =>
+  ask<T.RestorePlan>(`${task(id)}/undo/plan`, { method: "POST", body, signal });
+
+export const undo = (id: string, body: UndoAsked) =>
+  ask<{ lineage: T.Lineage }>(`${task(id)}/undo`, { method: "POST", body });
+
+export const folders = (id: string, signal?: Signal) =>
+  ask<{ items: T.Folder[]; more: boolean }>(`${task(id)}/folders`, { signal });
 
 export const activate = (id: string, lineage: number) =>
   ask<{ lineage: T.Lineage }>(`${task(id)}/active`, { method: "PUT", body: { lineage } });

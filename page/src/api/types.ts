@@ -339,12 +339,30 @@ export interface SharePlan {
   captures: Big;
 }
 
+/** Path of a folder or within one. It is in Base64 if it is not UTF-8. */
+export type PathName = string | { base64: string };
+
+/** Folder that was captured in the history of a task. */
+export interface Folder {
+  folder: PathName;
+  /** Last point that has a capture of it. */
+  at: string;
+  /** Whether there is a folder at the path now, on the service's machine. */
+  exists: boolean;
+}
+
 export interface PlannedPath {
-  path: string | { base64: string };
+  path: PathName;
   kind?: string;
   bytes?: Big;
   text?: string;
-  why?: string;
+}
+
+export interface PathConflict {
+  /** Null for the whole folder. */
+  path: PathName | null;
+  why: string;
+  text: string;
 }
 
 export interface RestorePlan {
@@ -358,8 +376,9 @@ export interface RestorePlan {
     creates: PlannedPath[];
     changes: PlannedPath[];
     deletes: PlannedPath[];
-    conflicts: PlannedPath[];
-    notes: (PlannedPath | string)[];
+    modes: PlannedPath[];
+    conflicts: PathConflict[];
+    notes: PlannedPath[];
     bytes: Big;
     needs: Big;
     free: Big;

@@ -1,6 +1,7 @@
-// Comparison of two to six histories, turn by turn: the first one with each of the others.
+// Comparison of two to six histories, turn by turn: the first one with each of the others. Of more
+// than six the page has a table, and a share the first six.
 
-import { FilesApart, openFork } from "#acting";
+import { FilesApart, ManyApart, openFork } from "#acting";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { parsePoint } from "../address.ts";
 import type { Route } from "../address.ts";
@@ -45,6 +46,11 @@ function useColumns(route: CompareRoute): Columns | null {
 }
 
 export function Compare({ route }: { route: CompareRoute }) {
+  if (ManyApart && route.of.length > MOST) return <ManyApart route={route} />;
+  return <Few route={route} />;
+}
+
+function Few({ route }: { route: CompareRoute }) {
   const w = words.value;
   const source = useColumns(route);
   if (!source) {

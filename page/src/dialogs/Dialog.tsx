@@ -104,7 +104,7 @@ export function Field(props: { name: string; children: ComponentChildren }) {
 }
 
 interface RadiosProps<T extends string> {
-  name: string;
+  name: ComponentChildren;
   value: T;
   of: readonly (readonly [value: T, name: string, why?: string])[];
   onChange: (value: T) => void;

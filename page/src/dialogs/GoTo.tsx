@@ -2,12 +2,19 @@
 
 import { useState } from "preact/hooks";
 import { formatPoint, parseRoute } from "../address.ts";
+import type { View } from "../address.ts";
 import { at } from "../api/calls.ts";
 import { closeDialog, go } from "../app-state.ts";
 import { words } from "../words/index.ts";
 import { Dialog, Field } from "./Dialog.tsx";
 
-export function GoToDialog({ lineage }: { lineage: { task: string; id: number } | null }) {
+interface GoToProps {
+  lineage: { task: string; id: number } | null;
+  /** View of the task's list, which stays. */
+  view?: View | "";
+}
+
+export function GoToDialog({ lineage, view = "" }: GoToProps) {
   const w = words.value;
   const [text, setText] = useState("");
   const run = async () => {
@@ -23,7 +30,7 @@ export function GoToDialog({ lineage }: { lineage: { task: string; id: number } 
     const point = known === null && given.includes("@") ? await at(given) : null;
     const address = known ?? point?.address ?? given;
     closeDialog();
-    go({ screen: "task", address, tab: "step", pointer: "", view: "" });
+    go({ screen: "task", address, tab: "step", pointer: "", view });
   };
   return (
     <Dialog title={w.keyGoTo} act={{ name: w.open, run }}>

@@ -12,6 +12,8 @@ export function FilesTab(_: unknown) {
 
 export const FilesApart = FilesTab;
 
+export const ManyApart = null;
+
 const STILL: Live = { on: false, move: null, dismiss: () => {} };
 
 export const useLive = (..._: unknown[]): Live => STILL;
@@ -20,11 +22,12 @@ export const useTicks = (..._: unknown[]): Ticks | null => null;
 
 export const useZoom = ({ most, bucketsOf }: ZoomAsked): Zoom => {
   return {
-    range: [0, most],
+    share: (_, offset) => offset / most,
+    offsetAt: (_, share) => share * most,
     bucketsOf,
     drag: {},
     hasDragged: () => false,
-    shade: null,
+    drawn: () => null,
     controls: null,
   };
 };

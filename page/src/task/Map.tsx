@@ -25,6 +25,8 @@ export interface MapProps {
 interface LaneProps {
   x: (offset: number) => number;
   y: number;
+  /** Pixel of its beginning. */
+  start: number;
   from: number;
   head: number;
   own: boolean;
@@ -34,7 +36,7 @@ interface LaneProps {
 /** Least distance of marks on average, in pixels, at which a lane shows them. */
 const MARK_GAP = 11;
 
-function Ticks({ x, y, buckets, from, own }: Omit<LaneProps, "head">) {
+function Ticks({ x, y, buckets, from, own }: LaneProps) {
   const tone = own ? "tick" : "tick other";
   const mark = own ? "tick-mark" : "tick-mark other";
   const inLane = buckets.filter((bucket) => Number(bucket.from) + Number(bucket.events) > from);
@@ -60,10 +62,10 @@ function Ticks({ x, y, buckets, from, own }: Omit<LaneProps, "head">) {
 }
 
 function Lane(props: LaneProps) {
-  const { x, y, from, head, own } = props;
+  const { x, y, start, head, own } = props;
   return (
     <>
-      <path class={own ? "lane own" : "lane"} d={`M${x(from)} ${y}H${x(head)}`} />
+      <path class={own ? "lane own" : "lane"} d={`M${start} ${y}H${x(head)}`} />
       <Ticks {...props} />
     </>
   );
@@ -92,16 +94,12 @@ export function LineageMap(props: MapProps) {
   }, [props.open, lineages.length]);
   const headOf = (one: Lineage) => (one.id === props.open ? props.head : Number(one.head));
   const most = Math.max(1, ...lineages.map(headOf));
-  const offsetAt = (clientX: number, [from, to]: readonly [number, number]) => {
+  const shareAt = (clientX: number) => {
     const box = svg.current!.getBoundingClientRect();
-    const share = (clientX - box.left - 4) / (box.width - 8);
-    return from + Math.max(0, Math.min(1, share)) * (to - from);
+    return Math.max(0, Math.min(1, (clientX - box.left - 4) / (box.width - 8)));
   };
-  const zoom = useZoom({ ...props, most, offsetAt });
-  const [from, to] = zoom.range;
-  const x = (offset: number) => {
-    return Math.round(((offset - from) / (to - from)) * (width - 8) * 10) / 10 + 4;
-  };
+  const zoom = useZoom({ ...props, most, shareAt });
+  const pixel = (share: number) => Math.round(share * (width - 8) * 10) / 10 + 4;
   const row = new Map(lineages.map((one, i) => [one.id, i]));
   const y = (id: number) => (row.get(id) ?? 0) * LANE + LANE / 2;
   const height = lineages.length * LANE;
@@ -109,7 +107,7 @@ export function LineageMap(props: MapProps) {
     const box = svg.current!.getBoundingClientRect();
     const lane = lineages[Math.floor((event.clientY - box.top) / LANE)];
     if (!lane || zoom.hasDragged()) return;
-    const offset = Math.round(offsetAt(event.clientX, zoom.range));
+    const offset = Math.round(zoom.offsetAt(lane.id, shareAt(event.clientX)));
     props.onGo(lane.id, Math.max(0, Math.min(offset, headOf(lane) - 1)));
   };
   return (
@@ -141,12 +139,16 @@ export function LineageMap(props: MapProps) {
         {lineages.map((one) => {
           const fork = one.parent ? Number(one.parent.offset) : 0;
           const parent = one.parent && row.has(one.parent.lineage) ? one.parent.lineage : one.id;
+          const x = (offset: number) => pixel(zoom.share(one.id, offset));
+          // A lineage parts from its parent at the event before its own first one.
+          const start = pixel(zoom.share(one.id, fork, 1));
           return (
             <>
-              <path class="lane" d={`M${x(fork)} ${y(parent)}V${y(one.id)}`} />
+              <path class="lane" d={`M${start} ${y(parent)}V${y(one.id)}`} />
               <Lane
                 x={x}
                 y={y(one.id)}
+                start={start}
                 from={fork}
                 head={headOf(one)}
                 own={one.id === props.open}
@@ -155,13 +157,8 @@ export function LineageMap(props: MapProps) {
             </>
           );
         })}
-        <path class="cursor" d={`M${x(props.cursor)} 0V${height}`} />
-        {zoom.shade && (
-          <path
-            class="shade"
-            d={`M${x(zoom.shade[0])} 0H${x(zoom.shade[1])}V${height}H${x(zoom.shade[0])}z`}
-          />
-        )}
+        <path class="cursor" d={`M${pixel(zoom.share(props.open, props.cursor))} 0V${height}`} />
+        {zoom.drawn(pixel, height)}
       </svg>
       <div class="ends">
         {lineages.map((one) => {

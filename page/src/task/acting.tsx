@@ -1,7 +1,9 @@
 // Actions on a task, its stream, and files of its captured folders. A share has `share/acting.tsx`
 // in place of this module: package.json chooses.
 
+import type { Route } from "../address.ts";
 import type { Json } from "../api/types.ts";
+import { ManyApart as TableApart } from "../compare/Many.tsx";
 import { openDialog } from "../app-state.ts";
 import { whyReadOnly } from "../dialogs/Dialog.tsx";
 import { FirstWhereDialog, whenOf } from "../dialogs/FirstWhere.tsx";
@@ -23,6 +25,11 @@ export { useTicks } from "../metrics/ticks.tsx";
 export { FilesTab } from "./FilesTab.tsx";
 export { useLive } from "./live.ts";
 export { useZoom } from "./zoom.tsx";
+
+/** Comparison of more than six histories; null where there is none. */
+export const ManyApart:
+  | ((props: { route: Extract<Route, { screen: "compare" }> }) => preact.ComponentChildren)
+  | null = TableApart;
 
 export function openFork(selection: Selection): void {
   openDialog(() => <ForkDialog selection={selection} />);

@@ -129,7 +129,9 @@ export function useTaskActs(props: ActsProps): void {
     previousFailure: () => search.failure(-1),
     nextMark: () => search.mark(1),
     previousMark: () => search.mark(-1),
-    goTo: dialog(() => <GoToDialog lineage={{ task: model.task, id: model.lineage }} />),
+    goTo: dialog(() => (
+      <GoToDialog lineage={{ task: model.task, id: model.lineage }} view={route.view} />
+    )),
     blame: dialog(
       () => <BlameDialog address={after(selection)} pointer={pointer} />,
       pointer ? undefined : w.noPointer,

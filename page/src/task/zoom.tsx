@@ -7,26 +7,25 @@ import type { Bucket } from "../api/types.ts";
 import { count } from "../format.ts";
 import { useAsk } from "../use-ask.ts";
 import { words } from "../words/index.ts";
+import { button, useAxis } from "./MapAxis.tsx";
+import type { Axis } from "./MapAxis.tsx";
 import type { MapProps } from "./Map.tsx";
 
 type Range = readonly [from: number, to: number];
 
-export interface Zoom {
-  range: Range;
+/** `drawn` has the part over which the pointer is dragged, too. */
+export interface Zoom extends Omit<Axis, "told"> {
   bucketsOf: MapProps["bucketsOf"];
   /** Handlers of presses and moves on the drawing. */
   drag: preact.SVGAttributes<SVGSVGElement>;
   /** Whether the click that comes now ends a drag. */
   hasDragged: () => boolean;
-  /** Offsets over which the pointer is dragged. */
-  shade: Range | null;
-  controls: preact.ComponentChildren;
 }
 
 export interface ZoomAsked extends MapProps {
   most: number;
-  /** Returns the offset at a distance from the left of the window. */
-  offsetAt: (clientX: number, range: Range) => number;
+  /** Returns the share of the width at a distance from the left of the window. */
+  shareAt: (clientX: number) => number;
 }
 
 /** Buckets of an overview: all that a zoom shows parts of, and how many it draws. */
@@ -75,6 +74,9 @@ export function within([from, to]: Range, most: number): Range | null {
   return [first, first + size];
 }
 
+const area = ([from, to]: readonly number[], height: number) =>
+  `M${from} 0H${to}V${height}H${from}z`;
+
 /** Zoom of the task that was shown last, for its other lineages. */
 let last: { task: string; range: Range | null } = { task: "", range: null };
 
@@ -106,7 +108,7 @@ function useFiner(props: MapProps, on: boolean): ReadonlyMap<number, readonly Bu
 
 export function useZoom(props: ZoomAsked): Zoom {
   const w = words.value;
-  const { most, cursor } = props;
+  const { most, cursor, open } = props;
   const [kept, keep] = useState(() => (last.task === props.task ? last.range : null));
   const [shade, setShade] = useState<Range | null>(null);
   const start = useRef<{ x: number; offset: number } | null>(null);
@@ -115,7 +117,10 @@ export function useZoom(props: ZoomAsked): Zoom {
   const range: Range = zoomed ?? [0, most];
   const finer = useFiner(props, zoomed !== null);
   const size = range[1] - range[0];
-  const width = Number(finer.get(props.open)?.[1]?.from ?? 1);
+  const bucketsOf: MapProps["bucketsOf"] = (id) =>
+    (zoomed && finer.get(id)) || props.bucketsOf(id);
+  const axis = useAxis(props, range, zoomed !== null, bucketsOf);
+  const width = Number(finer.get(open)?.[1]?.from ?? 1);
   const least = Math.min(most, LEAST * width);
 
   const show = (from: number, to: number) => {
@@ -139,18 +144,20 @@ export function useZoom(props: ZoomAsked): Zoom {
     if (zoomed && !isInside) show(cursor - size / 2, cursor + size / 2);
   }, [cursor]);
 
+  const offsetAt = (event: PointerEvent) =>
+    axis.offsetAt(open, props.shareAt(event.clientX));
   const drag: Zoom["drag"] = {
     onPointerDown: (event) => {
       dragged.current = false;
       if (event.button !== 0 || event.pointerType === "touch") return;
-      start.current = { x: event.clientX, offset: props.offsetAt(event.clientX, range) };
+      start.current = { x: event.clientX, offset: offsetAt(event) };
     },
     onPointerMove: (event) => {
       const from = start.current;
       if (!from || (!dragged.current && Math.abs(event.clientX - from.x) < DRAG)) return;
       if (!dragged.current) event.currentTarget.setPointerCapture(event.pointerId);
       dragged.current = true;
-      const to = props.offsetAt(event.clientX, range);
+      const to = offsetAt(event);
       setShade([Math.min(from.offset, to), Math.max(from.offset, to)]);
     },
     onPointerUp: () => {
@@ -164,17 +171,8 @@ export function useZoom(props: ZoomAsked): Zoom {
     },
   };
 
-  const button = (sign: string, name: string, run: () => void, on: boolean) => (
-    <button
-      type="button"
-      aria-label={name}
-      title={name}
-      aria-disabled={!on}
-      onClick={() => on && run()}
-    >
-      {sign}
-    </button>
-  );
+  const shown = zoomed ? [w.fromTo(count(range[0]), count(range[1]))] : [];
+  const told = [...shown, ...axis.told];
   const controls = (
     <div class="zoom" role="group" aria-label={w.mapPart}>
       {button("+", w.zoomIn, () => scale(1 / FACTOR), size > least)}
@@ -182,16 +180,27 @@ export function useZoom(props: ZoomAsked): Zoom {
       {button("‹", w.zoomEarlier, () => move(-1), range[0] > 0)}
       {button("›", w.zoomLater, () => move(1), range[1] < most)}
       {button("↔", w.zoomAll, () => show(0, most), zoomed !== null)}
-      <span role="status">{zoomed && w.fromTo(count(range[0]), count(range[1]))}</span>
+      {axis.controls}
+      <span role="status">{told.join(" · ")}</span>
     </div>
   );
   return {
-    range,
-    bucketsOf: (id) =>
-      zoomed ? part(finer.get(id) ?? props.bucketsOf(id), range) : props.bucketsOf(id),
+    share: axis.share,
+    offsetAt: axis.offsetAt,
+    bucketsOf: (id) => {
+      if (!zoomed) return props.bucketsOf(id);
+      return part(bucketsOf(id), [axis.offsetAt(id, 0), axis.offsetAt(id, 1)]);
+    },
     drag,
     hasDragged: () => dragged.current,
-    shade,
+    drawn: (pixel, height) => (
+      <>
+        {axis.drawn(pixel, height)}
+        {shade && (
+          <path class="shade" d={area(shade.map((one) => pixel(axis.share(open, one))), height)} />
+        )}
+      </>
+    ),
     controls,
   };
 }

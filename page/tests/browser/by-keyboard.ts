@@ -27,6 +27,8 @@ export function focused(page: Page): Promise<string> {
   return page.evaluate(() => {
     const at = document.activeElement;
     if (!at || at === document.body) return "";
+    // The label of a select has the select in it, with the names of its options.
+    if (at instanceof HTMLSelectElement) return at.labels[0]?.firstChild?.textContent ?? "";
     const label = at instanceof HTMLInputElement || at instanceof HTMLTextAreaElement;
     const text = label ? at.labels?.[0]?.textContent : at.textContent;
     return (at.getAttribute("aria-label") ?? text ?? "").trim();

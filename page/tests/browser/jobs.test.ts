@@ -126,37 +126,6 @@ test("forks_with_an_edited_prompt", async () => {
   await until("the new lineage", () => page.url().includes("library-34/4"));
 });
 
-test("rolls_back_files_as_planned_and_undo_brings_them_back", async () => {
-  const task = harness.world.tasks.get("library-34")!;
-  const { page } = await harness.open("#/task/library-34/3@25");
-  await sees(page, "renew_loan", ".list");
-  await press(page, "r");
-  await sees(page, "Changes of the state");
-  // The safe answer has the focus: Enter changes nothing.
-  const lanes = task.lanes.length;
-  await press(page, "Enter");
-  await closed(page);
-  assert.equal(task.lanes.length, lanes);
-
-  await press(page, "r");
-  await page.getByLabel("state and files").check();
-  await page.getByLabel("Folder on the service's machine").fill("/srv/desk");
-  await press(page, "Tab");
-  await sees(page, "2 files changed");
-  await sees(page, "1 file deleted");
-  const act = page.getByRole("button", { name: "Roll back 3 files" });
-  assert.equal(await act.isDisabled(), true);
-  await page.getByLabel("keep mine").check();
-  await act.click();
-  await sees(page, "Press u to undo");
-  assert.equal(task.active, task.lanes.at(-1)!.id);
-  await sees(page, "restore", ".map");
-  await press(page, "u");
-  await sees(page, "becomes active again");
-  await page.getByRole("button", { name: "Undo" }).click();
-  await until("the undo", () => task.active === 3);
-});
-
 test("pauses_guides_and_resumes", async () => {
   const task = harness.world.tasks.get("stones")!;
   const { page } = await harness.open("#/task/stones");
@@ -310,158 +279,28 @@ test("reads_what_changed_in_a_file", async () => {
   assert.deepEqual(errors, []);
 });
 
-test("compares_the_states_of_two_lineages", async () => {
-  const { page, errors } = await harness.open("#/compare?a=library-34/0&b=library-34/2");
-  await sees(page, "only here");
-  await press(page, "2");
-  await sees(page, "/message_count", ".change");
-  await press(page, "1");
-  await sees(page, "only here");
-  assert.deepEqual(errors, []);
-});
-
-test("compares_four_lineages_next_to_each_other", async () => {
-  const letters = ["a", "b", "c", "d"].map((letter, i) => `${letter}=library-34/${i}`).join("&");
-  const { page, errors } = await harness.open(`#/compare?${letters}`);
-  await sees(page, "only here");
-  await settled(page);
-  const counts = await page.locator(".facts tbody tr").allInnerTexts();
-  assert.deepEqual(counts, [
-    "B library-34/1\t1\t6\t0\t0\t0\t4\tA @8",
-    "C library-34/2\t5\t6\t0\t2\t1\t0\tA @28",
-    "D library-34/3\t8\t8\t0\t0\t0\t0\tThere is no difference.",
-  ]);
-  const selected = page.locator("#aligned .row[aria-selected=true]");
-  // Turns of another lineage are between those of the first.
-  await press(page, "n");
-  await until("the moved turn", async () =>
-    (await selected.innerText()).includes("also in A, step 2"),
-  );
-  assert.deepEqual(await selected.locator(".op").allInnerTexts(), ["⇅", "", ""]);
-  await press(page, "n", "n");
-  await until("the missing call", async () =>
-    (await selected.innerText()).includes("Maps of Rain"),
-  );
-  assert.deepEqual(await selected.locator(".op").allInnerTexts(), ["=", "A", "="]);
-  // A cell chooses its column, which Enter opens.
-  await selected.locator(".cell").nth(3).click();
-  await until("the column", async () => {
-    return (await page.locator("[aria-pressed=true]").innerText()).includes("D · library-34/3");
-  });
-  await press(page, "Enter");
-  await until("the fourth lineage", () => page.url().includes("#/task/library-34/3@29"));
-  await page.goBack();
-  await sees(page, "only here");
-  await page.getByRole("button", { name: "C · library-34/2" }).click();
-  await page.getByRole("button", { name: "Swap" }).click();
-  await until("the first column", () =>
-    page.url().includes("a=library-34/2&b=library-34/1&c=library-34/0"),
-  );
-  await sees(page, "not in A", "#aligned");
-  await page.getByRole("button", { name: "Only differences" }).click();
-  await sees(page, /\d same turns?/, "#aligned");
-  assert.ok((await nodes(page)) < 3_000);
-  assert.deepEqual(errors, []);
-});
-
-test("of_nine_lineages_six_are_next_to_each_other", async () => {
-  const at = Array.from({ length: 9 }, (_, i) => `at=tune-river/${i}`).join("&");
-  const { page, errors } = await harness.open(`#/compare?${at}`);
-  await sees(page, "The first 6 of 9 are next to each other. Metrics has all.");
-  await page.locator("#aligned .row").first().waitFor();
-  await settled(page);
-  assert.equal(await page.locator(".row.head button").count(), 6);
-  assert.ok((await nodes(page)) < 3_000, String(await nodes(page)));
-  await assertAccessible(page, "six columns");
-  await page.setViewportSize({ width: 640, height: 480 });
-  await settled(page);
-  assert.equal(await page.locator(".row.head button:visible").count(), 2);
-  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 640);
-  await page.setViewportSize({ width: 1440, height: 900 });
-  await page.getByRole("button", { name: "Metrics" }).click();
-  await sees(page, "9 lineages", "header");
-  assert.deepEqual(errors, []);
-});
-
-test("a_column_without_an_alignment_says_so", async () => {
-  const { page, errors } = await harness.open("#/compare?a=library-34/0&b=nothing&c=library-34/2");
-  await sees(page, "only here");
-  await sees(page, "there is no task `nothing`", ".facts");
-  assert.deepEqual(await page.locator(".row.head button").allInnerTexts(), [
-    "A · library-34/0",
-    "C · library-34/2",
-  ]);
-  await assertAccessible(page, "a column without an alignment");
-  assert.deepEqual(errors, []);
-});
-
-test("compares_the_files_of_two_points", async () => {
-  const { page, errors } = await harness.open(
-    "#/compare?a=stones/0@10&b=stones/0@42&c=library-34/0",
-  );
-  await page.locator("#aligned .row").first().waitFor();
-  await page.getByRole("button", { name: "Files" }).click();
-  await sees(page, "From stones/0@10 to stones/0@42");
-  await page.getByRole("button", { name: "done.txt added" }).click();
-  await sees(page, "+<b>half of it</b>", ".hunk .is");
-  await page.getByRole("button", { name: "notes/count.md changed" }).click();
-  await sees(page, "Changes of notes/count.md");
-  await assertAccessible(page, "files of two points");
-  await page.getByRole("button", { name: "C · library-34/0" }).click();
-  await sees(page, "Of one of the two, or of both, no folder was captured before its end.");
-  await sees(page, "no capture before this point");
-  await assertAccessible(page, "no files of two points");
-  assert.deepEqual(errors, []);
-});
-
-test("zooms_the_map_by_dragging_and_by_buttons", async () => {
-  const { page, errors } = await harness.open("#/task/tune-river/7@300");
-  await page.locator(".map .own").first().waitFor({ state: "attached" });
-  await settled(page);
-  const shown = page.locator(".map .zoom span");
-  const box = (await page.locator(".map svg").boundingBox())!;
-  const from = harness.world.asked.length;
-  await page.mouse.move(box.x + box.width * 0.25, box.y + 20);
-  await page.mouse.down();
-  await page.mouse.move(box.x + box.width * 0.35, box.y + 40, { steps: 4 });
-  await page.mouse.up();
-  await until("the part", async () => (await shown.innerText()) === "@89 to @125");
-  // A drag goes nowhere; finer buckets are asked for.
-  assert.match(page.url(), /7@300/);
-  await until("finer buckets", () =>
-    harness.world.asked.slice(from).some((one) => one.path.includes("buckets=2000")),
-  );
-  await settled(page);
-  assert.equal(await page.locator(".map .tick-mark:not(.other)").count(), 12);
-  await assertAccessible(page, "zoomed map");
-
-  // By keyboard. Where nothing is further, a button says so and does nothing.
-  const button = (name: string) => page.getByRole("button", { name });
-  await button("Later part").focus();
-  await press(page, "Enter");
-  await until("the later part", async () => (await shown.innerText()) === "@107 to @143");
-  await button("Zoom out").press("Enter");
-  await until("the larger part", async () => (await shown.innerText()) === "@53 to @197");
-  await button("Whole map").press("Enter");
-  await until("the whole map", async () => (await shown.innerText()) === "");
-  assert.equal(await button("Zoom out").getAttribute("aria-disabled"), "true");
-  await button("Zoom in").press("Enter");
-  // Around the cursor, which stays in view, in other lineages too.
-  await until("the cursor's part", async () => (await shown.innerText()) === "@253 to @343");
-  await page.locator("#steps").focus();
-  await press(page, "g");
-  await until("the cursor in view", async () => (await shown.innerText()) === "@0 to @90");
-  await press(page, "]");
-  await until("the lineage", () => page.url().includes("tune-river/8"));
-  await sees(page, /^@\d+ to @\d+$/, ".map .zoom");
-  // A click goes to the offset under it.
-  await page.goto(`${harness.mock.url}/#/task/tune-river/7@10`);
-  await page.locator(".map .own").first().waitFor({ state: "attached" });
-  await settled(page);
-  const click = { x: box.width * 0.5, y: 7 * 24 + 12 };
-  await page.locator(".map svg").click({ position: click });
-  await until("the click", () => /tune-river\/7@(4[3-7])$/.test(page.url()));
-  assert.ok((await nodes(page)) < 3_000, String(await nodes(page)));
+test("going_to_an_offset_or_an_address_keeps_the_view_of_events", async () => {
+  const { page, errors } = await harness.open("#/task/library-34/0@3");
+  const at = (address: string) => async () => page.url().endsWith(`#/task/${address}`);
+  const goTo = async (text: string) => {
+    await press(page, ":");
+    await page.getByLabel("An address, such as").fill(text);
+    await page.getByRole("button", { name: "Open", exact: true }).click();
+    await closed(page);
+  };
+  await page.locator(".list .row[aria-selected=true]").waitFor();
+  await page.getByRole("button", { name: "Events" }).click();
+  await page.locator(".list[aria-label=Events]").waitFor();
+  await goTo("20");
+  await until("the event", at("library-34/0@20?view=events"));
+  await page.locator(".list[aria-label=Events] .row[aria-selected=true]").waitFor();
+  await goTo("library-34/2@24");
+  await until("the other lineage", at("library-34/2@24?view=events"));
+  await page.locator(".list[aria-label=Events] .row[aria-selected=true]").waitFor();
+  // A link has its own view.
+  await goTo("#/task/library-34/0@3");
+  await until("the link", at("library-34/0@3"));
+  await page.locator(".list[aria-label=Steps]").waitFor();
   assert.deepEqual(errors, []);
 });
 

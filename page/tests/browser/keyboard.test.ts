@@ -8,7 +8,7 @@ import { zh } from "../../src/words/zh.ts";
 import { Harness, closed, nodes, press, sees, settled, test, until } from "./harness.ts";
 import type { Opened } from "./harness.ts";
 import { focused, keysPressed, selected, tabTo, watchHands } from "./by-keyboard.ts";
-import { world } from "../mock/world.ts";
+import { fork, idle, world } from "../mock/world.ts";
 
 /** The plot of one metric of fifty lineages. */
 const LINEAGES = Array.from({ length: 50 }, (_, i) => `at=tune-river/${i}`);
@@ -116,6 +116,32 @@ job("compares_three_lineages", "#/task/library-34/0", async (w, { page }) => {
   await until("the first lineage", () => page.url().includes("#/task/library-34/0@"));
 });
 
+job(
+  "reads_what_differs_between_seven_tasks",
+  "#/tasks?q=loan&sort=id",
+  async (w, { page }) => {
+    for (let i = 0; i < 7; i++) await press(page, "x", "j");
+    await sees(page, w.chosenCount("7"), "footer");
+    await press(page, "c");
+    await sees(page, w.diffOf("7"), "header");
+    await sees(page, w.diffRows("2"), "footer");
+    await settled(page);
+    await press(page, "l", "l", "l", "l", "h");
+    await until("the column", async () => (await focused(page)) === "loan-00002");
+    await press(page, "l");
+    await until("the failed task", async () => (await focused(page)) === "loan-00003");
+    await press(page, "Enter");
+    await until("the task", () => page.url().endsWith("#/task/loan-00003"));
+    await sees(page, "no such loan", ".list");
+    await page.goBack();
+    await sees(page, w.diffEqual("4"));
+    await tabTo(page, w.metrics);
+    await press(page, "Enter");
+    await until("the metrics", () => page.url().includes("#/metrics?at=loan-00000&at=loan-00001"));
+  },
+  8,
+);
+
 job("reads_a_step_to_its_last_byte", "#/tasks?q=hostile", async (w, { page }) => {
   await press(page, "Enter");
   await sees(page, "large", ".list");
@@ -185,11 +211,89 @@ job(
     await sees(page, "restore", ".map");
     await settled(page);
     await press(page, "u");
-    await tabTo(page, w.doUndo);
+    // The folder is that of the roll back.
+    await sees(page, w.planDeletes("1"));
+    await tabTo(page, w.keepMine);
+    await press(page, "Space");
+    await tabTo(page, w.doUndoFiles("3"));
     await press(page, "Enter");
     await until("the undo", () => task.active === 3);
   },
 );
+
+job("undoes_a_restore_with_files_by_its_plan", "#/task/stones/0@42", async (w, { page }, own) => {
+  const task = own.world.tasks.get("stones")!;
+  // Another program took the files back.
+  const lane = fork(own.world, task, task.lanes[0]!, 42, "restore", "");
+  lane.withFiles = true;
+  task.active = lane.id;
+  for (const tell of own.world.changed) tell(task, lane.id);
+  await sees(page, "restore", ".map");
+  await settled(page);
+  await press(page, "u");
+  await sees(page, w.undoFiles, "dialog");
+  await sees(page, w.planDeletes("1"), "dialog");
+  // The safe answer has the focus: Enter changes nothing.
+  await press(page, "Enter");
+  await closed(page);
+  assert.equal(task.active, lane.id);
+  await press(page, "u");
+  await sees(page, w.planDeletes("1"), "dialog");
+  await tabTo(page, w.folder);
+  await press(page, "ArrowDown");
+  await sees(page, w.planDeletes("1"), "dialog");
+  await tabTo(page, w.keepMine);
+  await press(page, "ArrowDown");
+  await tabTo(page, w.doUndoFiles("4"));
+  await press(page, "Enter");
+  await until("the undo", () => task.active === 0);
+  assert.deepEqual(own.world.sent.at(-1)!.body, {
+    folder: "/home/ana/stones",
+    choices: { theirs: ["notes/today.md"], keep_mine: [] },
+  });
+});
+
+job("goes_to_an_offset_in_the_view_of_events", "#/task/library-34/0@3", async (w, { page }) => {
+  const view = (name: string) => page.locator(`.list[aria-label=${name}]`).waitFor();
+  await press(page, "v");
+  await view(w.events);
+  await press(page, ":");
+  await page.keyboard.type("20");
+  await press(page, "Enter");
+  await closed(page);
+  await until("the event", () => page.url().endsWith("/0@20?view=events"));
+  await view(w.events);
+  await until("the row", async () => (await selected(page)).startsWith("@20"));
+  // And that of steps.
+  await press(page, "v");
+  await view(w.steps);
+  await press(page, ":");
+  await page.keyboard.type("38");
+  await press(page, "Enter");
+  await until("the step", () => page.url().endsWith("/0@38?view=steps"));
+  await view(w.steps);
+});
+
+job("reads_the_map_over_time", "#/task/library-34/0@12", async (w, { page }, own) => {
+  idle(own.world.tasks.get("library-34")!, 20, 3 * 3600 * 1e6);
+  await page.reload();
+  await watchHands(page);
+  await page.locator(".list .row[aria-selected=true]").waitFor();
+  await settled(page);
+  const told = page.locator(".map .zoom");
+  await tabTo(page, w.mapTime);
+  await press(page, "Enter");
+  await sees(page, w.mapBreaks("1"), ".map .zoom");
+  await press(page, "Tab");
+  assert.equal(await focused(page), w.mapCut);
+  await press(page, "Space");
+  await until("all times", async () => !(await told.innerText()).includes(w.mapBreaks("1")));
+  await press(page, "Space");
+  await sees(page, w.mapBreaks("1"), ".map .zoom");
+  await tabTo(page, w.zoomIn);
+  await press(page, "Enter");
+  await sees(page, /@\d+/, ".map .zoom");
+});
 
 job("pauses_guides_and_resumes", "#/task/stones", async (w, { page }, own) => {
   const task = own.world.tasks.get("stones")!;

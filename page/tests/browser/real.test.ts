@@ -1,6 +1,8 @@
 // The page over the real service: MILEPOST names the command. Skipped without it.
 
 import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before } from "node:test";
 import { Harness, assertAccessible, closed, press, sees, settled, test, until } from "./harness.ts";
 import { agent, chinese, hostile, optimizer } from "../mock/logs.ts";
@@ -8,6 +10,20 @@ import { Service, skip } from "./service.ts";
 
 let service: Service;
 let harness: Harness;
+
+/** Captures a folder twice and takes it back, then changes a file in it by hand. */
+function desk(): void {
+  const folder = join(service.folder, "desk");
+  const capture = () => service.run("capture", "--store", "store", "--task", "desk", folder);
+  mkdirSync(folder);
+  writeFileSync(join(folder, "a.txt"), "one\n");
+  capture();
+  writeFileSync(join(folder, "a.txt"), "two\n");
+  writeFileSync(join(folder, "b.txt"), "b\n");
+  capture();
+  service.run("rollback", "--store", "store", "desk@2", "--files", folder);
+  writeFileSync(join(folder, "a.txt"), "mine\n");
+}
 
 before(async () => {
   if (skip) return;
@@ -18,6 +34,7 @@ before(async () => {
   service.record("tune", optimizer());
   service.record("春雨", chinese());
   service.record("hostile", hostile());
+  desk();
   await service.start();
   harness = await Harness.start(undefined, service.url);
 });
@@ -121,6 +138,24 @@ test("the real service forks, moves, undoes, guides and marks", async () => {
   for (const text of [/Both, please\./, /"most":\s*2/, /"plan":\s*"renew"/]) {
     assert.match(guided, text);
   }
+  assert.deepEqual(errors, []);
+}, skip);
+
+test("the real service undoes a restore with files as planned", async () => {
+  const { page, errors } = await harness.open("#/task/desk");
+  await page.locator(".list .row[aria-selected=true]").waitFor();
+  await settled(page);
+  await press(page, "u");
+  // There is one folder, which is chosen.
+  await sees(page, "1 file created", "dialog");
+  await sees(page, "a.txt it was changed since it was last captured", "dialog");
+  await assertAccessible(page, "undo of a restore with files");
+  await page.getByLabel("keep mine").check();
+  await page.getByRole("button", { name: "Undo, with 1 file" }).click();
+  await sees(page, "The active lineage is desk/0 again.");
+  const path = (name: string) => join(service.folder, "desk", name);
+  assert.ok(existsSync(path("b.txt")));
+  assert.equal(readFileSync(path("a.txt"), "utf8"), "mine\n");
   assert.deepEqual(errors, []);
 }, skip);
 

@@ -32,6 +32,11 @@ const SCREENS: [name: string, fragment: string, text: string | RegExp, keys?: st
   ],
   ["compare, files", "#/compare?a=stones/0@10&b=stones/0@42", "done.txt", ["3"]],
   ["compare, no files", "#/compare?a=library-34/0&b=library-34/2", "no folder was captured", ["3"]],
+  [
+    "compare, many",
+    `#/compare?${[0, 1, 2, 3, 4, 5, 6].map((id) => `at=tune-river/${id}`).join("&")}`,
+    "/metrics/loss",
+  ],
   ["compare, nothing", "#/compare", "Choose two or more"],
   ["metrics", "#/metrics?at=tune-river/0&at=tune-river/7", "step_size"],
   ["metrics, table", "#/metrics?at=tune-river/0&metric=loss", "loss", ["v"]],

@@ -225,6 +225,14 @@ test("lineages_of_a_share_are_compared", async () => {
   assert.deepEqual(errors, []);
 });
 
+test("of_seven_lineages_of_a_share_six_are_next_to_each_other", async () => {
+  const of = [2, 0, 1, 3, 0, 1, 3].map((id) => `at=library-34/${id}`).join("&");
+  const { page, errors } = await harness.openUrl(`${files.get("library-34")}#/compare?${of}`);
+  await sees(page, "The first 6 of 7 are next to each other. Metrics has all.");
+  await page.locator("#aligned .row").first().waitFor();
+  assert.deepEqual(errors, []);
+});
+
 test("chosen_lineages_of_a_share_are_compared_with_the_active_one", async () => {
   const { page, errors } = await open("library-34", "#/task/library-34/0");
   await sees(page, "Both loans are renewed.", ".list");

@@ -1,7 +1,8 @@
 // Requests of the mock that change something.
 
-import type { Body, Task } from "./logs.ts";
+import type { Body, Lane, Task } from "./logs.ts";
 import { diff, laneOf, lineageForm, pointForm, pointOf, Refused, taskOf } from "./routes.ts";
+import type { At } from "./routes.ts";
 import { append, fork } from "./world.ts";
 import type { World } from "./world.ts";
 
@@ -12,6 +13,7 @@ interface Answer {
 
 interface Given {
   to?: string;
+  folder?: string;
   description?: string;
   lineage?: number;
   scope?: string;
@@ -28,7 +30,36 @@ function lines(text: string): Body[] {
 }
 
 function plan(world: World, given: Given) {
-  const to = pointOf(world, given.to ?? "");
+  return planOf(world, pointOf(world, given.to ?? ""), given);
+}
+
+/** Plan of an undo: the files are in it if the body names the folder. */
+function undoPlan(world: World, task: Task, lane: Lane, given: Given) {
+  if (lane.parent === null) throw new Refused(400, "there is no restore to undo");
+  if (lane.withFiles && !world.admin) {
+    throw new Refused(403, "an undo that takes files back is for admins");
+  }
+  if (given.folder && !lane.withFiles) throw new Refused(400, "an undo leaves files as they are");
+  const to = pointOf(world, `${task.id}/${lane.parent}`);
+  const { files, ...plan } = planOf(world, to, {
+    ...given,
+    scope: lane.withFiles ? "all" : "state",
+  });
+  return given.folder ? { ...plan, files } : plan;
+}
+
+/** Conflicts of a folder: two of the names are those of folders that have one as a whole. */
+function conflictsOf(folder = "") {
+  if (folder.endsWith("/moved")) {
+    return [{ path: null, why: "other_folder", text: "the snapshot is of another folder" }];
+  }
+  if (folder.endsWith("/locked")) {
+    return [{ path: null, why: "locked", text: "another process holds the folder" }];
+  }
+  return [{ path: "notes/today.md", why: "changed", text: "changed by others" }];
+}
+
+function planOf(world: World, to: At, given: Given) {
   const from = pointOf(world, to.task.id);
   const files = {
     creates: [],
@@ -38,7 +69,7 @@ function plan(world: World, given: Given) {
     ],
     deletes: [{ path: "draft.txt", kind: "file" }],
     modes: [],
-    conflicts: [{ path: "notes/today.md", why: "changed", text: "changed by others" }],
+    conflicts: conflictsOf(given.folder),
     notes: [],
     bytes: "5340",
     needs: "5340",
@@ -64,13 +95,15 @@ function activate(task: Task, lineage: number, world: World): Answer {
 
 export function act(world: World, method: string, url: URL, text: string): Answer {
   if (world.readOnly && !url.pathname.endsWith("/plan")) throw new Refused(403, "read-only");
-  const [, of, name = "", rest = ""] = url.pathname.split("/").slice(1).map(decodeURIComponent);
+  const [, of, name = "", rest = "", last] = url.pathname.split("/").slice(1).map(decodeURIComponent);
   const isLines = text.includes("\n") || rest === "events";
   const given = (isLines || text === "" ? {} : JSON.parse(text)) as Given;
+  world.sent.push({ path: url.pathname, body: given });
   if (of === "restores") {
     if (name === "plan") return { status: 200, value: plan(world, given) };
     const at = pointOf(world, given.to ?? "");
     const lane = fork(world, at.task, at.lane, at.offset, "restore", given.description ?? "");
+    lane.withFiles = given.folder !== undefined;
     const done = activate(at.task, lane.id, world);
     return { ...done, status: 201 };
   }
@@ -87,6 +120,7 @@ export function act(world: World, method: string, url: URL, text: string): Answe
   const lane = laneOf(task, null);
   switch (`${method} ${rest}`) {
     case "POST undo":
+      if (last === "plan") return { status: 200, value: undoPlan(world, task, lane, given) };
       return activate(task, lane.parent ?? 0, world);
     case "PUT active":
       return activate(task, given.lineage ?? 0, world);

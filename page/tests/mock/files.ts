@@ -1,6 +1,7 @@
 // Captured folders of the mock: the task `stones` has one, in which each step changes a file.
 
 import type { CapturedFile, FileChange } from "../../src/api/types.ts";
+import type { Task } from "./logs.ts";
 import { Refused } from "./routes.ts";
 import type { At } from "./routes.ts";
 
@@ -19,6 +20,19 @@ function contents(at: At): Map<string, string> {
 
 function form(path: string, text: string): CapturedFile {
   return { path, kind: "file", mode: "0644", size: String(text.length), hash: "0".repeat(64) };
+}
+
+/** Folders that were captured in the history of a task: one that is there, and one that moved. */
+export function foldersOf(task: Task) {
+  if (task.id !== "stones") return { items: [], more: false };
+  const time = "2026-01-05T09:00:00Z";
+  return {
+    items: [
+      { folder: "/srv/stones", at: "stones/0@42", time, exists: true },
+      { folder: "/home/ana/stones", at: "stones/0@10", time, exists: false },
+    ],
+    more: true,
+  };
 }
 
 export function filesOf(at: At): { items: CapturedFile[]; next: null } {

@@ -18,6 +18,8 @@ export interface Lane {
   /** First offset that a cleanup left. */
   begin?: number;
   events: Stored[];
+  /** Whether a restore with files opened it. */
+  withFiles?: boolean;
   outcome: { status?: string; value?: unknown; good?: boolean };
 }
 

@@ -226,7 +226,8 @@ export function series(lane: Lane, metric: string, points: number, x: string): S
   return buckets;
 }
 
-export function summary(task: Task): Summary {
+/** Summary of a task, in a list with its newest lineages only. */
+export function summary(task: Task, most = 20): Summary {
   const active = task.lanes.find((lane) => lane.id === task.active)!;
   const n = (lane: Lane, test: (one: Stored) => boolean) => String(lane.events.filter(test).length);
   const counts = (lane: Lane) => ({
@@ -266,7 +267,7 @@ export function summary(task: Task): Summary {
     last_error: failed ? short(failed.body?.["output"]) : null,
     metrics,
     ...(uses.length > 0 ? { usage: { input: sum("input"), output: sum("output") } } : {}),
-    lineages: task.lanes.slice(-20).map((lane) => ({
+    lineages: task.lanes.slice(-most).map((lane) => ({
       id: lane.id,
       head: String(lane.events.length),
       parent: lane.parent,
@@ -274,7 +275,7 @@ export function summary(task: Task): Summary {
       outcome: lane.outcome as Summary["lineages"][number]["outcome"],
       ...counts(lane),
     })),
-    older_lineages: Math.max(0, task.lanes.length - 20),
+    older_lineages: Math.max(0, task.lanes.length - most),
   };
 }
 

@@ -145,6 +145,10 @@ export function stateOf(at: At): Record<string, unknown> {
       state["step"] = { number: done.step, status: "finished" };
       state["metrics"] = { ...(state["metrics"] as object), ...done.metrics };
     }
+    if (event.kind === "variables_patched") {
+      const { patch } = body as { patch?: object };
+      state["variables"] = { ...(state["variables"] as object), ...patch };
+    }
     if (["message", "tool_called", "tool_returned"].includes(event.kind)) {
       messages.push({ offset, ...body });
     }
@@ -210,7 +214,7 @@ export function summariesPage(world: World, get: URLSearchParams) {
   const sign = sort.startsWith("-") ? -1 : 1;
   const column = sort.replace(/^-/, "");
   const all = [...world.tasks.values()]
-    .map(summary)
+    .map((task) => summary(task))
     .filter((item) => matches(item, get.get("q") ?? ""));
   all.sort((a, b) => {
     const [x, y] = [sortValue(a, column), sortValue(b, column)];

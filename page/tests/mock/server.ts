@@ -5,7 +5,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { readFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { act } from "./actions.ts";
-import { fileChangesOf, filesOf, fileText } from "./files.ts";
+import { fileChangesOf, filesOf, fileText, foldersOf } from "./files.ts";
 import type { Task } from "./logs.ts";
 import { MILLION, millionTurns } from "./million.ts";
 import { summary } from "./reading.ts";
@@ -104,7 +104,7 @@ function ofTask(world: World, name: string, rest: string, get: URLSearchParams):
   const lane = routes.laneOf(task, get.get("lineage"));
   switch (rest) {
     case "summary":
-      return summary(task);
+      return summary(task, task.lanes.length);
     case "lineages":
       return { items: task.lanes.map((one) => routes.lineageForm(task, one)), next: null };
     case "rows":
@@ -115,6 +115,9 @@ function ofTask(world: World, name: string, rest: string, get: URLSearchParams):
       return routes.overviewAnswer(world, lane, get);
     case "metrics":
       return routes.metricsAnswer(world, lane);
+    case "folders":
+      if (!world.admin) throw new Refused(403, "folders are for admins");
+      return foldersOf(task);
     case "share":
       return routes.sharePlan(task, get);
     case "events": {

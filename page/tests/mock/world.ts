@@ -19,6 +19,8 @@ export interface World {
   read: WeakMap<Lane, number>;
   /** Paths of /v1 that were asked for, in order, with the bytes of the answers. */
   asked: { method: string; path: string; bytes: number }[];
+  /** Paths and bodies of requests that change something, and of plans, in order. */
+  sent: { path: string; body: unknown }[];
   changed: Set<(task: Task, lineage: number) => void>;
 }
 
@@ -34,6 +36,7 @@ export function world(count = 60): World {
     slice: Infinity,
     read: new WeakMap(),
     asked: [],
+    sent: [],
     changed: new Set(),
   };
 }
@@ -45,6 +48,12 @@ export function append(of: World, task: Task, lane: Lane, bodies: Body[]): void 
     if (body.kind === "control_changed") task.control = String(body["to"]);
   }
   for (const tell of of.changed) tell(task, lane.id);
+}
+
+/** Makes the events of a task from an offset on as much later, in microseconds. */
+export function idle(task: Task, from: number, time: number): void {
+  const later = new Set(task.lanes.flatMap((lane) => lane.events.slice(from)));
+  for (const event of later) event.time_us += time;
 }
 
 /** Opens a lineage at an offset of another one. */

@@ -78,7 +78,7 @@ function marksOf(lane: Lane): object[] {
 function documentsOf(world: World, task: Task, hasStates: boolean): Documents {
   const found: Documents = new Map();
   const get = new URLSearchParams({ buckets: "200" });
-  found.set("summary", summary(task));
+  found.set("summary", summary(task, task.lanes.length));
   found.set("lineages", { items: task.lanes.map((one) => routes.lineageForm(task, one)) });
   const active = task.lanes.find((one) => one.id === task.active)!;
   for (const lane of task.lanes) {
