@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use milepost_codec::{
     Activated, ActivationCause, Body, Control, Detail, Error, ErrorKind, Head, Header, LineageId,
-    LineageType, LogId, Offset, Result, TEXT_MAX, TaskNo, check_size,
+    LineageOpened, LineageType, LogId, Offset, Result, TEXT_MAX, TaskNo, check_size,
 };
 use milepost_store::index::{KeyEntry, keys};
 
@@ -162,6 +162,29 @@ impl Catalog {
             Some(Body::LineageOpened(opened)) => opened.initial.as_ref() == initial,
             _ => false,
         })
+    }
+
+    /// Returns the lineage that a branch under a key opened, unless it was dropped.
+    pub(crate) fn branched_under(
+        &self,
+        task: TaskNo,
+        key: &str,
+    ) -> Result<Option<(LineageId, LineageOpened)>> {
+        let prefix = keys::uses_of_key(task, key);
+        let end = keys::after_prefix(&prefix);
+        for (name, value) in self.log().scan(&prefix, &end, true, usize::MAX)? {
+            let (lineage, entry) = (keys::tail_lineage(&name), KeyEntry::decode(&value)?);
+            if self.lineage(task, lineage).is_err() {
+                continue;
+            }
+            if let Some(Body::LineageOpened(opened)) =
+                self.event_of_key(task, lineage, entry.first, key)?
+                && opened.parent.is_some()
+            {
+                return Ok(Some((lineage, opened)));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the lineage that a restore under a key opened, if it restored the same point. Fails

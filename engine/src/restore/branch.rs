@@ -1,8 +1,7 @@
 //! Branches: new lineages that leave the active one as it is.
 
 use milepost_codec::{
-    Activated, ActivationCause, Body, Error, ErrorKind, LineageId, LineageType, Parent, Result,
-    TaskNo,
+    Activated, ActivationCause, Error, ErrorKind, LineageId, LineageType, Parent, Result, TaskNo,
 };
 use milepost_store::index::keys;
 
@@ -13,13 +12,15 @@ use crate::handles::audit::AuditEvent;
 use crate::handles::engine::Engine;
 use crate::handles::lineage::Lineage;
 use crate::handles::task::Task;
+use crate::history::events::Ancestry;
 use crate::history::point::Point;
 
 impl Engine {
     /// Opens a new lineage at a point. The active lineage stays the same.
     ///
-    /// If it was opened at this point under the key of the current
-    /// [`Conditions`](crate::calls::Conditions), that lineage is returned.
+    /// If a branch was opened under the key of the current
+    /// [`Conditions`](crate::calls::Conditions), at this point or before it, that lineage is
+    /// returned.
     ///
     /// # Errors
     ///
@@ -189,20 +190,41 @@ impl Engine {
             return Ok(None);
         };
         let catalog = &self.inner.catalog;
-        let parent = self.fork_of(point)?;
-        let Some(lineage) = self.branch_under(point.no, &key, &parent)? else {
-            self.refuse_used_before(point, &key, &parent)?;
-            return Ok(None);
+        let chosen = match is_switched {
+            true => catalog.activated_under(point.no, &key, ActivationCause::Chosen)?,
+            false => None,
         };
-        let is_same = match catalog.event_of_key(point.no, lineage, parent.offset, &key)? {
-            Some(Body::LineageOpened(opened)) => opened.description.as_deref() == description,
-            _ => false,
-        };
-        let chosen = catalog.activated_under(point.no, &key, ActivationCause::Chosen)?;
-        if is_same && chosen.is_some_and(|to| to.lineage == lineage) == is_switched {
-            return Ok(Some(lineage));
+        let fork = self.fork_of(point)?;
+        if let Some((lineage, opened)) = catalog.branched_under(point.no, &key)? {
+            let is_same = opened.description.as_deref() == description
+                && self.is_behind(point, &fork, opened.parent)?
+                && (!is_switched || chosen.is_some_and(|to| to.lineage == lineage));
+            return match is_same {
+                true => Ok(Some(lineage)),
+                false => {
+                    Err(conditions::used_otherwise(&key, format!("to open lineage {lineage}")))
+                }
+            };
         }
-        Err(conditions::used_otherwise(&key, format!("to open lineage {lineage}")))
+        if let Some(to) = chosen {
+            return Err(conditions::used_otherwise(&key, format!("activation {}", to.epoch)));
+        }
+        if let Some(lineage) = self.branch_under(point.no, &key, &fork)? {
+            return Err(conditions::used_otherwise(&key, format!("in lineage {lineage}")));
+        }
+        self.refuse_used_before(point, &key, &fork)?;
+        Ok(None)
+    }
+
+    /// Returns `true` if the history before a fork includes another one. An address such as that
+    /// of a task is of a later point when it is asked for again.
+    fn is_behind(&self, point: &Point, fork: &Parent, before: Option<Parent>) -> Result<bool> {
+        let Some(before) = before.filter(|before| before.offset <= fork.offset) else {
+            return Ok(false);
+        };
+        let ancestry = Ancestry::of(&self.inner.catalog, point.no, point.lineage)?;
+        let owner = ancestry.hash_owner(before.offset).unwrap_or(point.lineage);
+        Ok(owner == before.lineage)
     }
 
     /// Refuses a key of an append to the history before a fork.

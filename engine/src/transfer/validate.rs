@@ -95,7 +95,8 @@ pub(super) fn beginning(
 ) -> Result<()> {
     let catalog = &engine.inner.catalog;
     let wrong = |why: &str| Err(Error::invalid(format!("lineage {lineage} {why}")));
-    if catalog.lineage_ever(task, lineage)?.dropped {
+    let known = catalog.lineage_ever(task, lineage)?;
+    if known.dropped {
         return wrong("was dropped, and is there");
     }
     let entry = catalog.base(task, lineage)?;
@@ -103,6 +104,13 @@ pub(super) fn beginning(
         return wrong("begins elsewhere than where it was trimmed");
     }
     let Some(entry) = entry else {
+        // Without a base it has all of the history before its fork.
+        let Some(from) = known.parent else { return Ok(()) };
+        let trimmed = catalog.base(task, from.lineage)?;
+        let is_trimmed = trimmed.is_some_and(|base| base.head.next > from.offset);
+        if is_trimmed || catalog.lineage_ever(task, from.lineage)?.dropped {
+            return wrong("forks from events that are not there");
+        }
         return Ok(());
     };
     let base = base::read(catalog, &entry)?;

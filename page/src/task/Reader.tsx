@@ -226,8 +226,11 @@ export function Reader(props: ReaderProps) {
   const onWindow = useMemo(() => {
     if (!opened) return () => {};
     if (view === "events") return (first: number, end: number) => model.rows.want([first, end]);
-    return (first: number, end: number) => model.turns.want(...layout.ranges(first, end));
-  }, [view, model, layout, opened]);
+    // The reading pane shows the turn at the cursor, wherever the list is.
+    const { flat } = cursor;
+    return (first: number, end: number) =>
+      model.turns.want(...layout.ranges(first, end), ...layout.ranges(flat, flat + 1));
+  }, [view, model, layout, opened, cursor.flat]);
   const onScrolled = (first: number, end: number) => {
     onWindow(first, end);
     if (fresh > 0 && list.current?.atEnd()) setFresh(0);

@@ -142,10 +142,12 @@ export class LineageModel {
       const found = await overview(this.task, this.lineage, 200, this.signal);
       // An answer to an earlier request can come later.
       if (Number(found.read) >= Number(this.overview.value?.read ?? 0)) this.overview.value = found;
-      if (Number(found.read) < Number(found.head) && !this.stopped.value) void this.askOverview();
-    } catch (error) {
-      if (!isAbort(error)) this.overview.value = null;
+    } catch {
+      // The map stays as it is: with the next events it is asked for again.
     }
+    const known = this.overview.value;
+    const isWhole = !known || Number(known.read) >= Number(known.head);
+    if (!isWhole && !this.stopped.value) void this.askOverview();
   }
 
   /** Reads overviews of other lineages one after the other, once the screen is at rest. */

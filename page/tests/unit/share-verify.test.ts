@@ -191,6 +191,21 @@ test("a history with other hashes after a fork does not pass for the same", () =
   assert.ok(faults.some(({ what, log }) => log === "1" && /forks from lineage 0/.test(what)));
 });
 
+test("a fork needs the events before it", () => {
+  // Lineage 0 ends before the others fork from it; its head is the one after its last event.
+  const at = (line: string) => Number((JSON.parse(line) as Fields)["at"]);
+  const cut = life.filter((line) => !line.startsWith('{"log":"0"') || at(line) < 4);
+  const last = JSON.parse(cut.findLast((line) => line.startsWith('{"log":"0"'))!) as Fields;
+  const task = JSON.parse(cut[1]!) as { heads: Fields[] };
+  const heads = task.heads.map((head) =>
+    head["log"] === "0" ? { ...head, next: "4", hash: last["hash"] } : head,
+  );
+  fault(
+    sealed(cut.with(1, JSON.stringify({ ...task, heads }))),
+    /it forks from events of lineage 0 that are not there/,
+  );
+});
+
 test("a lineage, an activation and a base are those of the control log", () => {
   fault(changed(2, '"active":"2"', '"active":"1"'), /active lineage is 2, and not 1/);
   const trimmed = linesOf("trimmed.jsonl");

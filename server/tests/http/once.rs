@@ -112,9 +112,36 @@ async fn a_branch_that_is_asked_again_under_its_key_is_opened_once() {
     let events = "/v1/points/hers%2F0@1/events";
     let append = three.with("POST", events, &key("b-1"), SAID).await;
     assert_eq!(problem(&append).0, 409, "one key is for one thing");
-    // Elsewhere it opens another one.
-    let elsewhere = three.with("POST", path, &key("b-1"), r#"{"description": "a"}"#).await;
-    assert_eq!((elsewhere.status.as_u16(), &elsewhere.json()["id"]), (201, &json!(3)));
+    let before = "/v1/points/hers%2F0@0/branch";
+    let before = three.with("POST", before, &key("b-1"), r#"{"description": "a"}"#).await;
+    assert_eq!(problem(&before).0, 409, "the branch is of a later point");
+}
+
+#[tokio::test]
+async fn a_branch_at_an_address_that_moves_is_opened_once() {
+    let three = Three::new();
+    let path = "/v1/points/hers/branch";
+    for (name, body) in [("plain", "{}"), ("active", r#"{"activate": true}"#)] {
+        let first = three.with("POST", path, &key(name), body).await;
+        assert_eq!(first.status, 201, "{first:?}");
+        // The task is at a later point now, or on the branch itself.
+        assert_eq!(three.post(EVENTS, SAID).await.status, 201);
+        let again = three.with("POST", path, &key(name), body).await;
+        assert_eq!((again.status, &again.json()["id"]), (first.status, &first.json()["id"]));
+    }
+    let task = three.served.engine.task("hers").unwrap();
+    assert_eq!(task.lineages().unwrap().len(), 3);
+
+    // A key that undid or switched opens nothing.
+    assert_eq!(three.with("POST", "/v1/tasks/hers/undo", &key("u"), "").await.status, 200);
+    let undone = three.with("POST", path, &key("u"), r#"{"activate": true}"#).await;
+    assert_eq!(problem(&undone).0, 409);
+    // An append to a sibling under the key of a branch does not hide it.
+    let sibling = three.with("POST", path, &key("s"), "{}").await.json()["id"].clone();
+    let events = format!("{EVENTS}?lineage={sibling}");
+    assert_eq!(three.with("POST", &events, &key("t"), SAID).await.status, 201);
+    let again = three.with("POST", path, &key("s"), "{}").await;
+    assert_eq!(again.json()["id"], sibling);
 }
 
 #[tokio::test]

@@ -1,9 +1,10 @@
 //! What is refused leaves nothing.
 
-use milepost::events::Message;
+use milepost::events::{Control, Message};
 use milepost::ids::LogKind;
-use milepost::transfer::ExportBody;
-use milepost::{Engine, Error, ErrorKind, Hash, LineageId, Mark, Offset, Options};
+use milepost::transfer::{ExportBody, ExportEvent};
+use milepost::{Engine, Error, ErrorKind, Hash, Header, LineageId, Mark, Offset, Options};
+use milepost_codec::{BodyForm, Chain, Dropped, Head, LogId, TaskNo, body_hash};
 
 use super::{Given, assert_clean, given, import};
 
@@ -86,6 +87,34 @@ fn what_is_cut_or_out_of_order_is_refused() {
     refused(|all| all.swap(3, 4));
     let error = refused(|all| all.push(all[all.len() - 1].clone()));
     assert!(error.to_string().contains("comes next"), "{error}");
+}
+
+#[test]
+fn a_lineage_whose_parent_is_said_to_be_dropped_is_refused() {
+    let error = refused(|all| {
+        let lost = LogKind::Lineage(LineageId(0));
+        all.retain(|one| !matches!(one, Given::Event(event) if event.log == lost));
+        let task = task(all);
+        task.heads.retain(|(log, _)| *log != lost);
+        let (origin, head) = (task.origin, task.heads[0].1);
+        let dropped = Control::from(Dropped { lineage: LineageId(0) });
+        let (kind, payload) = dropped.encode();
+        let header = Header { kind, time_us: 1, ..Header::default() }.encode();
+        let body = body_hash(&[7; 16], BodyForm::Inline, &payload);
+        let chain = Chain::new(origin, LogId::control(TaskNo(1)));
+        let hash = chain.next(head.next, &head.hash, &header, &body);
+        task.heads[0].1 = Head { next: head.next + 1, hash };
+        all.push(Given::Event(ExportEvent {
+            log: LogKind::Control,
+            offset: head.next,
+            header,
+            body: ExportBody::Inline(payload),
+            salt: Some([7; 16]),
+            hash: Some(hash),
+            checkpoint: None,
+        }));
+    });
+    assert!(error.to_string().contains("forks from events that are not there"), "{error}");
 }
 
 #[test]

@@ -91,6 +91,7 @@ export class TaskCheck {
     let log = this.#logs.get(number);
     let stated: Uint8Array | undefined;
     let computed: Uint8Array | null = null;
+    let isTaken = false;
     try {
       stated = line.id("hash", 32);
       const event = eventOf(line, number, this.file.version, this.file.checkList);
@@ -107,13 +108,15 @@ export class TaskCheck {
       if (previous) this.#compare(log, log.head.hash, previous);
       else if (!isComputed && log.open > 0) invalid("`previous` is missing");
       if (stated) this.#compare(log, computed, stated);
-      if (!isKnown) return;
-      this.#checkpoint(line, event, log);
-      if (isComputed && stated) this.counts.whole++;
-      else if (isComputed) log.open++;
+      if (isKnown) {
+        this.#checkpoint(line, event, log);
+        if (isComputed && stated) this.counts.whole++;
+        else if (isComputed) log.open++;
+      }
+      isTaken = true;
     } finally {
       log ??= this.#newLog(name, number, at, new Uint8Array(32));
-      if (!computed) log.open = stated ? 0 : -1;
+      if (!isTaken) log.open = stated ? 0 : -1;
       if (at !== log.head.next) log.hashes.restart(at + 1);
       log.head = { next: at + 1, hash: stated ?? computed ?? log.head.hash };
       if (number !== CONTROL) log.hashes.push(log.head.hash);
@@ -184,6 +187,8 @@ export class TaskCheck {
       const there = fork && this.hashAt(fork.parent, fork.next);
       if (fork && there && !same(there, fork.hash)) {
         report(`it forks from lineage ${fork.parent} with another hash`, line, log);
+      } else if (fork && !there && !this.#begins.has(lineage)) {
+        report(`it forks from events of lineage ${fork.parent} that are not there`, line, log);
       }
       if (dropped.has(lineage)) report("it was dropped, and is there", line, log);
       const [begin, base] = [this.#begins.get(lineage), trimmed.get(lineage)];
