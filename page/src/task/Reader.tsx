@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { useLive } from "#acting";
 import { formatPoint } from "../address.ts";
 import type { View } from "../address.ts";
-import { go, reading, say, tellPolitely } from "../app-state.ts";
+import { go, reading, route as shown, say, tellPolitely } from "../app-state.ts";
 import { count } from "../format.ts";
 import { Layout } from "../list/geometry.ts";
 import { List } from "../list/List.tsx";
@@ -115,9 +115,14 @@ export function Reader(props: ReaderProps) {
   const keepAddress = (address: string, replace: boolean) => {
     clearTimeout(timer.current);
     if (!replace) return go({ ...route, address, view: route.view }, false);
-    timer.current = setTimeout(() => go({ ...route, address, view: route.view }, true), 120);
+    const from = shown.peek();
+    timer.current = setTimeout(() => {
+      // Another address that came in between stays. Effects, which end after a paint, are too late.
+      const now = shown.peek();
+      const isHere = now.screen === "task" && from.screen === "task";
+      if (isHere && now.address === from.address) go({ ...now, address }, true);
+    }, 120);
   };
-  useEffect(() => () => clearTimeout(timer.current), []);
 
   // Opens at the offset of the address, or at the head.
   useEffect(() => {
@@ -157,7 +162,6 @@ export function Reader(props: ReaderProps) {
   // The address was changed by the person or by the history of the browser.
   useEffect(() => {
     if (props.offset === null || !model.ready.value || props.offset === cursor.offset) return;
-    clearTimeout(timer.current);
     const at = selection;
     if (props.offset >= at.first && props.offset < at.next) return;
     void goTo(props.offset);

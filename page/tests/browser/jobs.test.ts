@@ -304,6 +304,29 @@ test("going_to_an_offset_or_an_address_keeps_the_view_of_events", async () => {
   assert.deepEqual(errors, []);
 });
 
+test("an_address_that_comes_before_that_of_the_cursor_is_kept_stays", async () => {
+  const { page, errors } = await harness.open("#/task/library-34/0@3");
+  await page.clock.install();
+  await page.reload();
+  await page.locator(".list .row[aria-selected=true]").waitFor();
+  await settled(page);
+  await page.clock.pauseAt(Date.now() + 60_000);
+  // The address follows the cursor after 120 ms; another one is opened just before.
+  await press(page, "j");
+  await page.clock.runFor(115);
+  await page.evaluate(async () => {
+    const changed = new Promise((done) => addEventListener("hashchange", done, { once: true }));
+    location.hash = "#/task/library-34/2@24";
+    await changed;
+  });
+  await page.clock.runFor(10);
+  await page.clock.resume();
+  await sees(page, "Your loan is renewed.", ".list");
+  await settled(page);
+  assert.match(page.url(), /library-34\/2@24$/);
+  assert.deepEqual(errors, []);
+});
+
 test("finds_in_a_lineage_by_keys", async () => {
   const { page } = await harness.open("#/task/library-34/0@3");
   await sees(page, "find_loan", ".list");

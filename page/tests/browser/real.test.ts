@@ -58,6 +58,10 @@ const SCREENS: [fragment: string, text: string | RegExp][] = [
   ["#/task/none", "It is not there, or it is not yours"],
   ["#/compare?a=library-0&b=library-2", "only here"],
   ["#/compare?a=library-0&b=library-1&c=library-2&d=none", "there is no task `none`"],
+  [
+    "#/compare?at=library-0&at=library-1&at=library-2&at=tune&at=春雨&at=hostile&at=desk&at=none",
+    "/metrics/step_size",
+  ],
   ["#/metrics?at=tune&at=春雨", "120 marks and 0 of guidance on the x axis"],
   ["#/store", "Copy the anchor"],
 ];
@@ -179,6 +183,13 @@ test("the real service has finer buckets for the map", async () => {
   await sees(page, /^@\d+ to @\d+$/, ".map .zoom");
   await until("finer buckets", () => asked.some((one) => one.includes("buckets=2000")));
   await until("the marks", async () => (await page.locator(".map .tick-mark").count()) > 5);
+  await page.getByRole("button", { name: "Time on the x axis" }).click();
+  await until("the marks over time", async () => {
+    const drawn = await page.locator(".map .tick-mark").evaluateAll((all) => {
+      return new Set(all.map((one) => one.getAttribute("d"))).size;
+    });
+    return drawn > 5;
+  });
   assert.deepEqual(errors, []);
 }, skip);
 
