@@ -129,7 +129,8 @@ export class TaskCheck {
     log.open = 0;
     if (open < 0) return;
     if (!same(computed, stated)) {
-      invalid(`the chain hash is ${hex(computed)} here, and not the one that is stated`);
+      const from = log.head.next - open;
+      invalid(`the chain hash is ${hex(computed)}, and not the one stated: from @${from} on`);
     }
     this.counts.whole += open;
   }
