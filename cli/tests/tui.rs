@@ -3,14 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod common;
+#[path = "tui/files.rs"]
+mod files;
 #[path = "picker/terminal.rs"]
 #[allow(dead_code, reason = "keys of the picker")]
 mod terminal;
 
-use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::Command;
 
 use common::{Place, Serving};
 use terminal::{CTRL_C, DOWN, ENTER, ESC, Ended, Terminal};
@@ -301,131 +301,6 @@ fn a_task_is_shared_as_a_file_after_its_plan() {
     terminal.press(CTRL_C);
     assert_eq!(terminal.ended().code, 0);
     assert!(place.say("import sent.html --as back").ok().contains("back"));
-}
-
-#[test]
-fn files_go_back_after_their_plan() {
-    let place = Place::new();
-    fs::create_dir(place.path("work")).unwrap();
-    place.write("run.jsonl", steps(1, &[]));
-    place.say("record --task essay --user ana run.jsonl").ok();
-    for text in ["one", "two"] {
-        place.write("work/draft.md", text);
-        place.say(&format!("capture work --task essay --label {text}")).ok();
-    }
-    let mut terminal = Terminal::of(&place, "tui essay@one", WIDE);
-    terminal.press("v");
-    terminal.wait_for("[Events]");
-    terminal.press("r");
-    terminal.wait_for("f with files");
-    terminal.press("f");
-    terminal.wait_for("these files of");
-    assert!(terminal.text().contains("draft.md"), "{}", terminal.text());
-    assert_eq!(fs::read_to_string(place.path("work/draft.md")).unwrap(), "two");
-    terminal.press("y");
-    terminal.wait_for("back at");
-    assert_eq!(fs::read_to_string(place.path("work/draft.md")).unwrap(), "one");
-    terminal.press("u");
-    terminal.wait_for("[No] n");
-    terminal.press("y");
-    terminal.wait_for("lineage 0 is active");
-    assert_eq!(fs::read_to_string(place.path("work/draft.md")).unwrap(), "two");
-    terminal.press(CTRL_C);
-    assert_eq!(terminal.ended().code, 0);
-}
-
-#[test]
-fn conflicts_of_a_roll_back_and_of_its_undo_are_chosen_one_by_one() {
-    let place = Place::new();
-    fs::create_dir(place.path("work")).unwrap();
-    let names = ["a.md", "b.md", "c.md"];
-    let files = || names.map(|name| fs::read_to_string(place.path("work").join(name)).unwrap());
-    let write = |name: &str, text: &str| fs::write(place.path("work").join(name), text).unwrap();
-    place.write("run.jsonl", steps(1, &[]));
-    place.say("record --task essay --user ana run.jsonl").ok();
-    for text in ["one", "two"] {
-        names.iter().for_each(|name| write(name, text));
-        place.say(&format!("capture work --task essay --label {text}")).ok();
-    }
-    // Changed since the last capture.
-    write("a.md", "mine a");
-    write("b.md", "mine b");
-    let mut terminal = Terminal::of(&place, "tui essay@one", WIDE);
-    terminal.press("v");
-    terminal.wait_for("[Events]");
-    terminal.press("r");
-    terminal.wait_for("f with files");
-    terminal.press("f");
-    terminal.wait_for("2 conflicts: 2 kept, 0 taken");
-    terminal.wait_for("> keep  a.md");
-    terminal.wait_for("~ c.md");
-    terminal.press("jx");
-    terminal.wait_for("> take  b.md");
-    terminal.wait_for("1 kept, 1 taken");
-    terminal.press(ENTER);
-    terminal.wait_for("nothing was changed");
-    assert_eq!(files(), ["mine a", "mine b", "two"]);
-    terminal.press("r");
-    terminal.wait_for("f with files");
-    terminal.press("f");
-    terminal.wait_for("> keep  a.md");
-    terminal.press("jx");
-    terminal.wait_for("> take  b.md");
-    terminal.press("y");
-    terminal.wait_for("back at");
-    assert_eq!(files(), ["mine a", "one", "one"]);
-    // The undo has its plan, with the folder and the path that was changed since.
-    write("c.md", "mine c");
-    terminal.press("u");
-    terminal.wait_for("These files of");
-    terminal.wait_for("> keep  c.md");
-    terminal.press("y");
-    terminal.wait_for("lineage 0 is active");
-    assert_eq!(files()[2], "mine c");
-    terminal.press(CTRL_C);
-    assert_eq!(terminal.ended().code, 0);
-}
-
-#[test]
-fn a_store_from_elsewhere_does_not_decide_which_folder_goes_back() {
-    let place = Place::new();
-    fs::create_dir(place.path("work")).unwrap();
-    place.write("run.jsonl", steps(1, &[]));
-    place.say("record --task essay --user ana run.jsonl").ok();
-    for text in ["one", "two"] {
-        place.write("work/a.md", text);
-        place.say(&format!("capture work --task essay --label {text}")).ok();
-    }
-    let content = || fs::read_to_string(place.path("work/a.md")).unwrap();
-    // A copy of a store has another maker.
-    let copied = Command::new("cp").arg("-r").arg(place.store()).arg(place.path("copy")).status();
-    assert!(copied.unwrap().success());
-    fs::remove_dir_all(place.store()).unwrap();
-    fs::rename(place.path("copy"), place.store()).unwrap();
-    let mut terminal = Terminal::of(&place, "tui essay@one", WIDE);
-    terminal.press("v");
-    terminal.wait_for("[Events]");
-    terminal.press("r");
-    terminal.wait_for("f with files");
-    terminal.press("f");
-    terminal.wait_for("folder to roll back");
-    terminal.press("\u{15}work\r");
-    terminal.wait_for("these files of");
-    terminal.wait_for("[No] n");
-    assert_eq!(content(), "two");
-    terminal.press("y");
-    terminal.wait_for("back at");
-    assert_eq!(content(), "one");
-    terminal.press("u");
-    terminal.wait_for("folder of the undo");
-    // It begins with the one that the store has.
-    terminal.press(ENTER);
-    terminal.wait_for("These files of");
-    terminal.press("y");
-    terminal.wait_for("lineage 0 is active");
-    assert_eq!(content(), "two");
-    terminal.press(CTRL_C);
-    assert_eq!(terminal.ended().code, 0);
 }
 
 #[test]

@@ -170,18 +170,28 @@ impl Catalog {
         task: TaskNo,
         key: &str,
     ) -> Result<Option<(LineageId, LineageOpened)>> {
+        self.find_under(task, key, |lineage, body| match body {
+            Body::LineageOpened(opened) if opened.parent.is_some() => Ok(Some((lineage, opened))),
+            _ => Ok(None),
+        })
+    }
+
+    /// Returns the first event under a key that `take` takes. Those of dropped lineages are none.
+    fn find_under<T>(
+        &self,
+        task: TaskNo,
+        key: &str,
+        take: impl Fn(LineageId, Body) -> Result<Option<T>>,
+    ) -> Result<Option<T>> {
         let prefix = keys::uses_of_key(task, key);
         let end = keys::after_prefix(&prefix);
         for (name, value) in self.log().scan(&prefix, &end, true, usize::MAX)? {
             let (lineage, entry) = (keys::tail_lineage(&name), KeyEntry::decode(&value)?);
-            if self.lineage(task, lineage).is_err() {
-                continue;
-            }
-            if let Some(Body::LineageOpened(opened)) =
-                self.event_of_key(task, lineage, entry.first, key)?
-                && opened.parent.is_some()
+            if self.lineage(task, lineage).is_ok()
+                && let Some(body) = self.event_of_key(task, lineage, entry.first, key)?
+                && let Some(taken) = take(lineage, body)?
             {
-                return Ok(Some((lineage, opened)));
+                return Ok(Some(taken));
             }
         }
         Ok(None)
@@ -190,13 +200,9 @@ impl Catalog {
     /// Returns the lineage that a restore under a key opened, if it restored the same point. Fails
     /// with `Conflict` if it restored another one.
     pub(crate) fn restored_under(&self, key: &str, to: &Point) -> Result<Option<LineageId>> {
-        let prefix = keys::uses_of_key(to.no, key);
-        let end = keys::after_prefix(&prefix);
-        for (name, value) in self.log().scan(&prefix, &end, true, usize::MAX)? {
-            let (lineage, entry) = (keys::tail_lineage(&name), KeyEntry::decode(&value)?);
-            let found = self.event_of_key(to.no, lineage, entry.first, key)?;
-            let Some(Body::Restored(restored)) = found else {
-                continue;
+        self.find_under(to.no, key, |lineage, body| {
+            let Body::Restored(restored) = body else {
+                return Ok(None);
             };
             // The same point may be named on a descendant lineage.
             let owner = |lineage, offset| -> Result<_> {
@@ -209,9 +215,8 @@ impl Catalog {
                 let at = format!("a restore to @{} of lineage {}", went.0, restored.lineage);
                 return Err(used_otherwise(key, at));
             }
-            return Ok(Some(lineage));
-        }
-        Ok(None)
+            Ok(Some(lineage))
+        })
     }
 
     /// Returns the activation by an undo under a key, or by a switch or redo under one.

@@ -199,12 +199,10 @@ impl Engine {
             let is_same = opened.description.as_deref() == description
                 && self.is_behind(point, &fork, opened.parent)?
                 && (!is_switched || chosen.is_some_and(|to| to.lineage == lineage));
-            return match is_same {
-                true => Ok(Some(lineage)),
-                false => {
-                    Err(conditions::used_otherwise(&key, format!("to open lineage {lineage}")))
-                }
-            };
+            if is_same {
+                return Ok(Some(lineage));
+            }
+            return Err(conditions::used_otherwise(&key, format!("to open lineage {lineage}")));
         }
         if let Some(to) = chosen {
             return Err(conditions::used_otherwise(&key, format!("activation {}", to.epoch)));
@@ -216,8 +214,8 @@ impl Engine {
         Ok(None)
     }
 
-    /// Returns `true` if the history before a fork includes another one. An address such as that
-    /// of a task is of a later point when it is asked for again.
+    /// Returns `true` if the history before a fork includes another one. A repeated request may
+    /// name a later point: the address of a task moves with its head.
     fn is_behind(&self, point: &Point, fork: &Parent, before: Option<Parent>) -> Result<bool> {
         let Some(before) = before.filter(|before| before.offset <= fork.offset) else {
             return Ok(false);

@@ -136,12 +136,14 @@ async fn a_branch_at_an_address_that_moves_is_opened_once() {
     assert_eq!(three.with("POST", "/v1/tasks/hers/undo", &key("u"), "").await.status, 200);
     let undone = three.with("POST", path, &key("u"), r#"{"activate": true}"#).await;
     assert_eq!(problem(&undone).0, 409);
-    // An append to a sibling under the key of a branch does not hide it.
-    let sibling = three.with("POST", path, &key("s"), "{}").await.json()["id"].clone();
+    // An append to a later sibling under the key of a branch does not hide it.
+    let opened = three.with("POST", path, &key("s"), "{}").await.json()["id"].clone();
+    let sibling = three.with("POST", path, &key("t"), "{}").await.json()["id"].clone();
+    assert_ne!(opened, sibling);
     let events = format!("{EVENTS}?lineage={sibling}");
-    assert_eq!(three.with("POST", &events, &key("t"), SAID).await.status, 201);
+    assert_eq!(three.with("POST", &events, &key("s"), SAID).await.status, 201);
     let again = three.with("POST", path, &key("s"), "{}").await;
-    assert_eq!(again.json()["id"], sibling);
+    assert_eq!(again.json()["id"], opened, "{again:?}");
 }
 
 #[tokio::test]
