@@ -16,6 +16,7 @@
 //! carry.rs    exports, imports, copies
 //! damage.rs   damaged packs
 //! mend.rs     repairs, and what they are for
+//! reopen.rs   opens a store and compares it with the model
 //! fault.rs    a life in a process of its own, under faults
 //! lines.rs    the calls and answers of such a process
 //! settle.rs   calls whose answers are not known
@@ -54,6 +55,7 @@ pub mod model;
 mod more;
 mod part;
 pub mod program;
+mod reopen;
 pub mod report;
 mod resolve;
 pub mod run;
