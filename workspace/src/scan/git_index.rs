@@ -100,7 +100,7 @@ fn tracked(git: &Dir) -> Option<Tracked> {
     let (index, hash) = HASHES.iter().find_map(|hash| Some((parse(&bytes, *hash)?, *hash)))?;
     let mut paths = index.paths;
     if let Some(base) = index.base {
-        let name = format!("sharedindex.{}", data_encoding::HEXLOWER.encode(&base));
+        let name = format!("sharedindex.{}", hex(&base));
         paths.extend(parse(&content(git, name.as_bytes())?, hash)?.paths);
     }
     // A replaced entry of a split index has no name of its own.
@@ -108,6 +108,10 @@ fn tracked(git: &Dir) -> Option<Tracked> {
     paths.sort_unstable();
     paths.dedup();
     Some(Tracked(paths))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn content(git: &Dir, name: &[u8]) -> Option<Vec<u8>> {
