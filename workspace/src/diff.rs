@@ -134,10 +134,7 @@ fn between(before: &Snapshot, after: &Snapshot) -> Result<FileChanges> {
 }
 
 /// Removes the entries from a list whose path, or a folder above it, the other capture left out.
-fn move_covered(
-    entries: &mut Vec<SnapshotEntry>,
-    other: &Snapshot,
-) -> Result<Vec<SnapshotEntry>> {
+fn move_covered(entries: &mut Vec<SnapshotEntry>, other: &Snapshot) -> Result<Vec<SnapshotEntry>> {
     if entries.is_empty() || other.info().skipped == 0 {
         return Ok(Vec::new());
     }

@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(holders_in(locks, dev(0xfd, 1), 99), [4242, 4243]);
         assert_eq!(holders_in(locks, dev(0, 0x2a), 99), [9]);
         assert_eq!(holders_in(locks, dev(7, 7), 99), [4242, 4243, 9]);
-        assert_eq!(holders_in(locks, dev(0xfd, 1), 98), []);
+        assert!(holders_in(locks, dev(0xfd, 1), 98).is_empty());
     }
 
     #[test]

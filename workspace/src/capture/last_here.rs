@@ -44,9 +44,7 @@ impl Workspace {
     /// Returns `true` if a capture is of another folder.
     pub(crate) fn is_of_another(&self, engine: &Engine, Hash(root): Hash) -> Result<bool> {
         match tree::capture(&engine.store().chunks(), &ChunkId(root)) {
-            Ok(capture) => {
-                Ok(capture.folder.as_bytes() != self.folder().as_os_str().as_bytes())
-            }
+            Ok(capture) => Ok(capture.folder.as_bytes() != self.folder().as_os_str().as_bytes()),
             Err(error) if is_lost(&error) => Ok(false),
             Err(error) => Err(error),
         }
@@ -55,9 +53,7 @@ impl Workspace {
     /// Returns `true` if a capture is of this folder. A lost one is of no folder.
     fn is_here(&self, engine: &Engine, Hash(root): Hash) -> Result<bool> {
         match tree::capture(&engine.store().chunks(), &ChunkId(root)) {
-            Ok(capture) => {
-                Ok(capture.folder.as_bytes() == self.folder().as_os_str().as_bytes())
-            }
+            Ok(capture) => Ok(capture.folder.as_bytes() == self.folder().as_os_str().as_bytes()),
             Err(error) if is_lost(&error) => Ok(false),
             Err(error) => Err(error),
         }

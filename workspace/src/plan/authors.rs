@@ -105,9 +105,11 @@ impl Authors {
         // A file that both left out, with another size.
         for skip in &after.by_size {
             let sized = |before: &&Skip| before.path == skip.path && before.size != skip.size;
-            let path = before.by_size.iter().find(sized).and_then(|_| {
-                TreePath::new(skip.path.as_bytes()).ok()
-            });
+            let path = before
+                .by_size
+                .iter()
+                .find(sized)
+                .and_then(|_| TreePath::new(skip.path.as_bytes()).ok());
             if let Some(path) = path.filter(|path| self.paths.contains_key(path)) {
                 self.change(&path, None, None, author);
             }

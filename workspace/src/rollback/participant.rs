@@ -216,7 +216,7 @@ impl WorkspaceParticipant {
             None => {
                 let workspace = (!self.choices.moved).then_some(&self.workspace);
                 by_hand(workspace, going.engine, going.task, going.to)?
-            },
+            }
         };
         let last_skips = skips_of(&chunks, last.map(|(root, _)| root))?;
         let target_skips = skips_of(&chunks, Some(target.root))?;
@@ -380,8 +380,12 @@ impl WorkspaceParticipant {
         let mut in_progress = self.in_progress.lock();
         if in_progress.lock.is_none() {
             let workspaces_dir = capture::workspaces_dir(&engine.store().chunks())?;
-            in_progress.lock =
-                Some(Lock::take(self.workspace.folder(), workspaces_dir.as_deref(), wait, purpose)?);
+            in_progress.lock = Some(Lock::take(
+                self.workspace.folder(),
+                workspaces_dir.as_deref(),
+                wait,
+                purpose,
+            )?);
         }
         Ok(())
     }
