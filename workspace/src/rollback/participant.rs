@@ -445,8 +445,9 @@ impl Participant for WorkspaceParticipant {
         let undo = |restore: &Restore<'_>| apply::abort(restore, &self.choices);
         let aborted = self.recover(engine, &pending.begun, undo);
         let failed = self.in_progress.lock().failed.take();
-        let failed = failed.map(|failed| Error::new(ErrorKind::Unavailable, failed));
-        self.end(engine, &pending.task, aborted.as_ref().err().or(failed.as_ref()));
+        let failed = failed.unwrap_or_else(|| "the restore failed, and was undone".to_owned());
+        let failed = Error::new(ErrorKind::Unavailable, failed);
+        self.end(engine, &pending.task, Some(aborted.as_ref().err().unwrap_or(&failed)));
         aborted
     }
 

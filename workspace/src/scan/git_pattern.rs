@@ -159,3 +159,109 @@ fn written(is_negated: bool, ranges: Vec<(char, char)>) -> String {
     out.push(']');
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+
+    use ignore::gitignore::GitignoreBuilder;
+
+    use super::as_git_means;
+    use crate::testing::fixtures::{Random, seeds};
+
+    fn ignores(rules: &str, path: &str) -> bool {
+        let mut builder = GitignoreBuilder::new("");
+        for line in rules.lines().filter_map(as_git_means) {
+            let _ = builder.add_line(None, &line);
+        }
+        builder.build().unwrap().matched(path, false).is_ignore()
+    }
+
+    /// Answers of git 2.43, one path that is no folder each.
+    #[test]
+    fn classes_signs_and_braces_mean_what_git_means() {
+        let cases = [
+            ("[[:alpha:]].x", "a.x", true),
+            ("[[:alpha:]].x", "1.x", false),
+            ("[![:digit:]]1", "a1", true),
+            ("[![:digit:]]1", "11", false),
+            ("[[:space:]a]z", " z", true),
+            ("[[:nothing:]]", "n", false),
+            ("*.env\n!", ".env", true),
+            ("*.env\n! ", ".env", true),
+            ("*.env\n/", ".env", true),
+            ("{a,b}", "a", false),
+            ("{a,b}", "{a,b}", true),
+            ("[]]x", "]x", true),
+            ("[!]]x", "ax", true),
+            ("[\\]]x", "]x", true),
+            ("[a-]x", "-x", true),
+            ("[^a]x", "bx", true),
+            ("[!a]x", "ax", false),
+            ("[a", "[a", false),
+            ("\\!x", "!x", true),
+            ("\\#x", "#x", true),
+        ];
+        for (rules, path, expected) in cases {
+            assert_eq!(ignores(rules, path), expected, "{rules:?} {path:?}");
+        }
+    }
+
+    /// Random rules, against the git of this machine.
+    #[test]
+    fn random_rules_mean_what_git_means() {
+        const PIECES: [&str; 24] = [
+            "a", "b", "1", ".", "-", "*", "?", "[ab]", "[!a]", "[^b]", "[[:alpha:]]",
+            "[[:digit:]]", "[![:alnum:]]", "[[:punct:]]", "[a-c1]", "[]a]", "{", "}", ",",
+            "\\*", "/", "**/", "[b-]", "[[:upper:]]",
+        ];
+        let dir = tempfile::tempdir().unwrap();
+        let git = |args: &[&str]| {
+            let mut git = Command::new("git");
+            git.current_dir(dir.path()).args(args).env("GIT_CONFIG_GLOBAL", "/dev/null");
+            git
+        };
+        if git(&["init", "-q", "."]).output().is_err() {
+            eprintln!("not run: git is not installed");
+            return;
+        }
+        let names = ["a", "b", "1", ".", "-", "ab", "a1", "b-", "A", "{", "}", "]", "a,b", "!", "^", "*"];
+        for seed in seeds(60) {
+            let mut random = Random::new(seed);
+            let mut rules = String::new();
+            for _ in 0..=random.below(4) {
+                if random.below(4) == 0 {
+                    rules.push('!');
+                }
+                for _ in 0..random.below(4) {
+                    rules.push_str(random.of(&PIECES));
+                }
+                rules.push('\n');
+            }
+            std::fs::write(dir.path().join(".gitignore"), &rules).unwrap();
+            let mut paths: Vec<String> = Vec::new();
+            for _ in 0..60 {
+                let name: String = (0..=random.below(2)).map(|_| random.of(&names)).collect();
+                if name != "." && name != ".." {
+                    paths.push(name);
+                }
+            }
+            let mut asked = git(&["check-ignore", "-z", "--stdin", "--no-index"])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let input: String = paths.iter().map(|path| format!("./{path}\0")).collect();
+            let mut stdin = asked.stdin.take().unwrap();
+            let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
+            let done = asked.wait_with_output().unwrap();
+            writer.join().unwrap().unwrap();
+            let ignored: Vec<&[u8]> = done.stdout.split(|byte| *byte == 0).collect();
+            for path in &paths {
+                let by_git = ignored.contains(&format!("./{path}").as_bytes());
+                assert_eq!(ignores(&rules, path), by_git, "MILEPOST_SEED={seed} {rules:?} {path:?}");
+            }
+        }
+    }
+}
