@@ -212,9 +212,30 @@ mod tests {
     #[test]
     fn random_rules_mean_what_git_means() {
         const PIECES: [&str; 24] = [
-            "a", "b", "1", ".", "-", "*", "?", "[ab]", "[!a]", "[^b]", "[[:alpha:]]",
-            "[[:digit:]]", "[![:alnum:]]", "[[:punct:]]", "[a-c1]", "[]a]", "{", "}", ",",
-            "\\*", "/", "**/", "[b-]", "[[:upper:]]",
+            "a",
+            "b",
+            "1",
+            ".",
+            "-",
+            "*",
+            "?",
+            "[ab]",
+            "[!a]",
+            "[^b]",
+            "[[:alpha:]]",
+            "[[:digit:]]",
+            "[![:alnum:]]",
+            "[[:punct:]]",
+            "[a-c1]",
+            "[]a]",
+            "{",
+            "}",
+            ",",
+            "\\*",
+            "/",
+            "**/",
+            "[b-]",
+            "[[:upper:]]",
         ];
         let dir = tempfile::tempdir().unwrap();
         let git = |args: &[&str]| {
@@ -226,7 +247,8 @@ mod tests {
             eprintln!("not run: git is not installed");
             return;
         }
-        let names = ["a", "b", "1", ".", "-", "ab", "a1", "b-", "A", "{", "}", "]", "a,b", "!", "^", "*"];
+        let names =
+            ["a", "b", "1", ".", "-", "ab", "a1", "b-", "A", "{", "}", "]", "a,b", "!", "^", "*"];
         for seed in seeds(60) {
             let mut random = Random::new(seed);
             let mut rules = String::new();
@@ -260,7 +282,11 @@ mod tests {
             let ignored: Vec<&[u8]> = done.stdout.split(|byte| *byte == 0).collect();
             for path in &paths {
                 let by_git = ignored.contains(&format!("./{path}").as_bytes());
-                assert_eq!(ignores(&rules, path), by_git, "MILEPOST_SEED={seed} {rules:?} {path:?}");
+                assert_eq!(
+                    ignores(&rules, path),
+                    by_git,
+                    "MILEPOST_SEED={seed} {rules:?} {path:?}"
+                );
             }
         }
     }

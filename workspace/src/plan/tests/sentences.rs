@@ -47,7 +47,8 @@ fn random_plan(random: &mut Random) -> Plan {
     });
     some(random, |random, at| {
         let reason = random.of(&[SkipReason::Ignored, SkipReason::Large, SkipReason::Special]);
-        let one = LeftOut::new(PathBytes::from(at.as_bytes()), reason, random.of(&CHANGES), Some(7));
+        let one =
+            LeftOut::new(PathBytes::from(at.as_bytes()), reason, random.of(&CHANGES), Some(7));
         plan.borrow_mut().left_out.push(one);
     });
     let mut plan = plan.into_inner();
@@ -73,7 +74,10 @@ fn no_sentence_contradicts_the_value_that_it_is_computed_from() {
         let context = format!("MILEPOST_SEED={seed}\n{summary}\n{text}\n{plan:?}");
         // The files are said to be as they were then where nothing differs, and only there.
         assert_eq!(summary.contains("as they were then"), plan.is_whole(), "{context}");
-        assert_eq!(summary.contains("not compared"), plan.uncompared > 0 && plan.conflicts.is_empty());
+        assert_eq!(
+            summary.contains("not compared"),
+            plan.uncompared > 0 && plan.conflicts.is_empty()
+        );
         // Others are named only where it is known that they changed something.
         let known = [LeftWhy::Made, LeftWhy::Changed, LeftWhy::Removed, LeftWhy::Outside];
         let of_others = plan.left.iter().any(|left| known.contains(&left.why));
@@ -106,7 +110,10 @@ fn no_sentence_contradicts_the_value_that_it_is_computed_from() {
         for (sign, list) in [("+", &plan.creates), ("~", &plan.changes), ("-", &plan.deletes)] {
             for planned in list {
                 let own = format!("{sign} {}\n", planned.path);
-                assert!(text.contains(&own) || text.contains(&format!("{sign} dir/  ")), "{context}");
+                assert!(
+                    text.contains(&own) || text.contains(&format!("{sign} dir/  ")),
+                    "{context}"
+                );
             }
         }
     }
