@@ -1,4 +1,4 @@
-//! What a restore brings back, and what it names that it does not.
+//! Restores: content that comes back, and paths that are named since they do not.
 
 use milepost::{Error, Mark, Point, Scope};
 use milepost_codec::{Skip, TreePath};
