@@ -187,10 +187,9 @@ impl Lineage {
         if repeated {
             return;
         }
-        let before = super::run_control::status(self.inner(), self.task, self.id).ok();
-        let before = before.and_then(|status| status.previous);
+        let before = super::run_control::phase_before(self.inner(), self.task, self.id);
         let done = AuditEvent {
-            phase_before: Some(before.as_deref().unwrap_or("")),
+            phase_before: Some(&before),
             user: context.user.as_deref(),
             correlation: context.correlation.as_deref(),
             ..AuditEvent::of("phase_changed", self.task, self.id)
