@@ -84,7 +84,7 @@ pub fn tail(viewer: &str) -> String {
 }
 
 /// Returns the start tag of the contents, without a line end.
-pub(super) fn contents_tag() -> String {
+pub fn contents_tag() -> String {
     format!("<script type=\"application/json\" id=\"{CONTENTS_ID}\">")
 }
 

@@ -11,7 +11,7 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-pub use document::{head, tail};
+pub use document::{contents_tag, head, tail};
 pub use read::ShareReader;
 
 /// Version of the format.
