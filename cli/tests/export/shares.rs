@@ -8,7 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use milepost::Body;
 use milepost_codec::{BodyForm, body_hash};
-use milepost_formats::share_file::{END_TAG, EXPORT_ID, head, start_tag, tail};
+use milepost_formats::share_file::{BEGINNING, END_TAG, EXPORT_ID, head, start_tag, tail};
 
 use super::*;
 use crate::common::Serving;
