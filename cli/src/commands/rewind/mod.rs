@@ -51,6 +51,7 @@ pub fn run(store: &StoreArgs, args: &args::Rewind, out: &mut Out) -> Result<()> 
                 .hint("`--conversation-only` takes back the conversation"));
             }
             catch_up::spool(&project);
+            store.name_of_project(&dir);
             (store.find_at(&dir)?, Some(project))
         }
     };

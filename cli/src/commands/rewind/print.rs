@@ -12,7 +12,7 @@ use crate::backend::Backend;
 use crate::commands::confirm::is_yes;
 use crate::commands::workspace_args;
 use crate::error::{Failure, Result};
-use crate::output::{Out, age, count, printable, words};
+use crate::output::{Out, age, count, printable, with_store, words};
 use crate::store_locator::now_us;
 
 /// Number of prompts that are listed to pick from.
@@ -185,5 +185,6 @@ pub(super) fn went(task: &TaskForm, form: &FilesForm, way: &Way, out: &mut Out) 
         out.line(printable(&format!("`{command}` {text}")))?;
     }
     let name = words::encode(&task.id);
-    Ok(out.line(format!("`milepost undo {name}` takes this back"))?)
+    let undo = format!("`milepost undo {name}` takes this back");
+    Ok(out.line(printable(&with_store(&undo)))?)
 }
