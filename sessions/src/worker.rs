@@ -81,7 +81,7 @@ impl Worker {
     ) -> Result<Self> {
         let workspace = match options.has_files {
             true => {
-                let watched = WorkspaceOptions::default().watch(true);
+                let watched = WorkspaceOptions::default().watch(true).may_be_gone(true);
                 Some(Workspace::open(&options.project, watched)?)
             }
             false => None,
@@ -97,9 +97,10 @@ impl Worker {
         let mut looks = all_looks;
         let mut is_behind = self.take_spooled(SLICE_US) == Spooled::More;
         loop {
+            let has_open = self.has_open();
             let wait = match (is_behind, looks) {
                 (true, _) => Some(PAUSE),
-                (false, 0) => self.options.idle,
+                (false, 0) if !has_open => self.options.idle,
                 (false, _) => Some(self.options.idle.map_or(LOOK, |idle| idle.min(LOOK))),
             };
             let work = match wait {
@@ -117,9 +118,10 @@ impl Worker {
                     self.gone(&session, process);
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    let is_idle = !is_behind && looks == 0;
+                    let is_idle = !is_behind && looks == 0 && !has_open;
                     looks = looks.saturating_sub(u32::from(!is_behind));
                     is_behind = self.take_spooled(SLICE_US) == Spooled::More;
+                    self.look_at_calls();
                     if is_idle && !is_behind && !self.lives() {
                         return;
                     }
@@ -157,6 +159,22 @@ impl Worker {
             Err(error) => {
                 warn!(target: "milepost::sessions", %error, "a document is lost");
                 false
+            }
+        }
+    }
+
+    /// Returns `true` if a call is open whose agent lives.
+    fn has_open(&self) -> bool {
+        let is_open = |session: &Session| !session.open.is_empty();
+        self.sessions.values().any(|session| is_open(session) && !session.processes.is_empty())
+    }
+
+    /// Ends the calls whose results are in session files: no hook tells of one that the user
+    /// interrupted.
+    fn look_at_calls(&mut self) {
+        for (id, session) in &mut self.sessions {
+            if let Err(error) = self.place.look_at_calls(session) {
+                warn!(target: "milepost::sessions", session = id, %error, "an end is not recorded");
             }
         }
     }
@@ -239,7 +257,6 @@ impl Worker {
         if is_known {
             return self.place.hear_again(session, &heard);
         }
-        session.end_calls(event);
         let begins = matches!(
             event.kind,
             AgentEventKind::SessionStarted { .. } | AgentEventKind::Prompt { .. }
@@ -247,11 +264,16 @@ impl Worker {
         if begins && !is_spooled {
             session.come_back(&self.place.engine)?;
         }
-        if is_new || matches!(event.kind, AgentEventKind::SessionStarted { .. }) {
+        // The way back is no part of a session.
+        let is_of_agent = event.kind != AgentEventKind::GoingBack;
+        let starts = matches!(event.kind, AgentEventKind::SessionStarted { .. });
+        if (is_new || starts) && is_of_agent {
             self.place.opened(session, &heard)?;
         }
         let before = task.lineage().id();
-        session.lineage.get_or_insert(before);
+        if is_of_agent {
+            session.lineage.get_or_insert(before);
+        }
         self.place.record(session, &heard, reply)?;
         // Lines of the session may have opened a lineage.
         session.note_lineage(&self.place.engine, before)
@@ -268,6 +290,7 @@ impl Worker {
             let mut session = Session::new(event.agent, &id, task, &self.options.user);
             session.lineage = lineage;
             session.ended = self.ended.remove(&event.session).unwrap_or_default();
+            session.find_open(&self.place.engine)?;
             self.sessions.insert(event.session.clone(), session);
         }
         let Some(session) = self.sessions.get_mut(&event.session) else { return Ok(false) };

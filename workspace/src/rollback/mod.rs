@@ -109,7 +109,10 @@ impl Workspace {
             },
         )?;
         let mut preview = planned.preview;
-        look_at_folder(&self.opened(&chunks)?, &planned.actions, &mut preview)?;
+        // The restore makes the folder first.
+        if !self.is_gone() {
+            look_at_folder(&self.opened(&chunks)?, &planned.actions, &mut preview)?;
+        }
         if let Err(error) = lock {
             let text = error.to_string();
             let conflict = PathConflict::saying(None, ConflictWhy::Locked, text);
