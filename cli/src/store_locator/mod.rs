@@ -1,8 +1,10 @@
 //! Location of the store, and checks before it is opened. `holder` finds the program that has it
-//! open, for commands that create it; `keys` finds its key.
+//! open, for commands that create it; `keys` finds its key; `others` has the stores that commands
+//! here do not find by themselves.
 
 mod holder;
 mod keys;
+mod others;
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -19,8 +21,10 @@ use milepost_server::ServerOptions;
 
 use crate::backend::Remote;
 use crate::error::{Failure, Result, is_denied};
-use crate::output::{StoreOption, bar, name_store, note, shell_word};
+use crate::output::{bar, note};
 use crate::outside;
+
+pub use others::in_other;
 
 /// Name of the store's folder.
 pub const FOLDER: &str = ".milepost";
@@ -116,51 +120,6 @@ impl StoreArgs {
     /// Returns `true` if no store is named, and none is here or above.
     pub fn is_nowhere(&self) -> bool {
         self.url().is_none() && self.named().is_none() && matches!(nearest(), Ok(None))
-    }
-
-    /// Has printed commands name the store or service that the command line names.
-    pub fn name_in_messages(&self) {
-        let dir = self.dir.as_deref().filter(|dir| !dir.as_os_str().is_empty());
-        let server = self.server.as_deref().filter(|url| !url.is_empty());
-        if let Some(url) = server {
-            name_store(StoreOption::Given(format!("--server {}", shell_word(url))));
-        } else if let Some(dir) = dir {
-            name_store(StoreOption::Given(StoreOption::store(dir)));
-        }
-    }
-
-    /// Has printed commands name the store of a project, unless commands here find it by themselves.
-    pub fn name_of_project(&self, dir: &Path) {
-        let real = |dir: &Path| std::fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
-        let is_found = || matches!(nearest(), Ok(Some(found)) if real(&found) == real(dir));
-        if self.url().is_some() || !is_found() {
-            name_store(StoreOption::OfProject(StoreOption::store(dir)));
-        }
-    }
-
-    /// Returns the store that commands here find, if it is another one than this.
-    pub fn other_than(&self, dir: &Path) -> Option<PathBuf> {
-        let found = self.named().or_else(|| nearest().ok().flatten());
-        found.filter(|found| found != dir)
-    }
-
-    /// Returns the store of this project's sessions of coding agents, if commands here use another
-    /// one: that of the nearest `.milepost`.
-    pub fn other_here(&self) -> Option<PathBuf> {
-        if self.url().is_some() || self.named().is_some() {
-            return None;
-        }
-        let (here, found) = (here().ok()?, nearest().ok()??);
-        let of = |project: &Path| outside::store_of(project).filter(|store| store.is_dir());
-        here.ancestors().find_map(of).filter(|store| *store != found)
-    }
-
-    /// Adds to the failure of a command that found nothing that this project has another store.
-    pub fn or_in_other(&self, failure: Failure) -> Failure {
-        match self.other_here().filter(|_| failure.kind() == Some(ErrorKind::NotFound)) {
-            Some(other) => failure.hint(in_other(&other)),
-            None => failure,
-        }
     }
 
     /// Returns the address of the service that replaces a store.
@@ -299,12 +258,6 @@ impl StoreArgs {
         Err(Failure::new(format!("the store {dir} belongs to user {uid}, not to you ({me})"))
             .hint("if you trust its origin, pass --trust"))
     }
-}
-
-/// Returns the sentence that names the store of the agents' sessions.
-pub fn in_other(other: &Path) -> String {
-    let option = StoreOption::store(other);
-    format!("sessions of coding agents here are in another store: `milepost {option} tasks`")
 }
 
 /// Returns `true` if a hook started this process.
