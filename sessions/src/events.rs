@@ -1,5 +1,7 @@
 //! Events of sessions, recorded.
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Duration;
 
 use crossbeam_channel::Sender;
@@ -72,8 +74,10 @@ pub(crate) struct Heard<'a> {
     /// The time at which the agent continues without an answer, in microseconds since the Unix
     /// epoch.
     pub(crate) limit_us: u64,
-    /// True if a call of another session is open.
-    pub(crate) is_shared: bool,
+    /// Other sessions with an open call.
+    pub(crate) shared: BTreeSet<String>,
+    /// The working directory, if captures of the project do not have it.
+    pub(crate) elsewhere: Option<&'a Path>,
 }
 
 impl Heard<'_> {
@@ -288,7 +292,8 @@ impl Place {
             call: &open.id,
             actor: &open.actor,
             tool: &open.tool,
-            is_shared: open.is_shared,
+            shared: &open.shared,
+            elsewhere: open.elsewhere.as_deref(),
             is_uncaptured: open.is_uncaptured || open.is_stale || is_late || is_long,
         };
         let mark = mark.after().status(MarkStatus::Failure);
@@ -337,8 +342,9 @@ impl Place {
             call: id,
             actor: &actor,
             tool,
-            is_shared: heard.is_shared,
+            shared: &heard.shared,
             is_uncaptured: heard.is_late(),
+            elsewhere: heard.elsewhere,
         };
         self.capture_for_call(session, &mark.before(), heard.key)?;
         session.conversation.read_on(&self.engine, subagent, TailStop::AfterCall(id));
@@ -349,7 +355,8 @@ impl Place {
             tool: tool.to_owned(),
             input: input.cloned(),
             process: heard.process,
-            is_shared: heard.is_shared,
+            shared: heard.shared.clone(),
+            elsewhere: heard.elsewhere.map(Path::to_owned),
             // The tool may have begun before the capture was done.
             is_uncaptured: heard.is_late(),
             began_us: heard.asked.time_us.0,
@@ -372,11 +379,15 @@ impl Place {
             (None, None) => heard.asked.id.clone(),
         };
         let actor = actor(heard.event);
+        let mut shared = heard.shared.clone();
+        shared.extend(open.iter().flat_map(|open| open.shared.clone()));
+        let began_in = open.as_ref().and_then(|open| open.elsewhere.clone());
         let mark = CallMark {
             call: &id,
             actor: &actor,
             tool,
-            is_shared: heard.is_shared || open.as_ref().is_some_and(|open| open.is_shared),
+            shared: &shared,
+            elsewhere: began_in.as_deref().or(heard.elsewhere),
             // Without its beginning, a capture from before the call may be missing.
             is_uncaptured: heard.is_spooled || open.as_ref().is_none_or(|open| open.is_uncaptured),
         };

@@ -1,6 +1,7 @@
 //! One session: its task, its conversation and its open calls.
 
 use std::collections::{BTreeSet, HashSet};
+use std::path::PathBuf;
 
 use milepost::events::{CheckpointMarked, MarkCause};
 use milepost::{Body, Engine, LineageId, Offset, Result};
@@ -24,10 +25,12 @@ pub(crate) struct OpenCall {
     pub(crate) input: Option<String>,
     /// The agent's process, if it is watched.
     pub(crate) process: Option<u32>,
-    /// True if a call of another session ran at the same time.
-    pub(crate) is_shared: bool,
+    /// Other sessions, calls of which ran at the same time.
+    pub(crate) shared: BTreeSet<String>,
     /// True if the tool ran before the capture was done.
     pub(crate) is_uncaptured: bool,
+    /// The folder that it runs in, if captures of the project do not have it.
+    pub(crate) elsewhere: Option<PathBuf>,
     /// The time of its beginning, in microseconds since the Unix epoch.
     pub(crate) began_us: u64,
     /// True if the session went on without its return: it may have ended.
@@ -40,6 +43,7 @@ impl OpenCall {
         let facts = mark.metadata.as_ref().and_then(|facts| facts.value().ok());
         let fact = |name: &str| facts.as_ref().and_then(|facts| facts.get(name));
         let says = |name: &str| fact(name).and_then(|value| value.as_bool()) == Some(true);
+        let sessions = fact("with").and_then(|with| with.as_array()).into_iter().flatten();
         let tool = fact("tool").and_then(|tool| tool.as_str()).unwrap_or_default().to_owned();
         Self {
             id,
@@ -47,7 +51,8 @@ impl OpenCall {
             tool,
             input: None,
             process: None,
-            is_shared: says("shared"),
+            shared: sessions.filter_map(|session| session.as_str().map(str::to_owned)).collect(),
+            elsewhere: fact("folder").and_then(|folder| folder.as_str()).map(PathBuf::from),
             is_uncaptured: says("uncaptured"),
             began_us,
             is_stale: false,

@@ -1,6 +1,6 @@
 //! The thread of a recorder: one document after the other.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,6 +16,7 @@ use milepost_workspace::{Workspace, WorkspaceOptions};
 use tracing::{info, warn};
 
 use crate::events::{Heard, Place, Reply};
+use crate::folder;
 use crate::lineage::is_appended;
 use crate::options::RecorderOptions;
 use crate::process::at_end_of;
@@ -239,14 +240,17 @@ impl Worker {
         let Some(event) = event(asked) else { return Ok(()) };
         let key = format!("{HOOK_KEY}{}", asked.id);
         let is_new = self.open(asked, &event, is_spooled)?;
-        let is_shared = self.mark_shared(&event);
+        let shared = self.mark_shared(&event);
         let Some(session) = self.sessions.get_mut(&event.session) else { return Ok(()) };
         let task = started(&self.place.engine, &session.task, &self.options.user)?;
         let patience_us = u64::try_from(HOOK_WAIT.as_micros()).unwrap_or(u64::MAX);
         let limit_us = asked.time_us.0.saturating_add(patience_us);
         let process = process(asked).filter(|process| session.processes.contains(process));
         let (event, key) = (&event, key.as_str());
-        let heard = Heard { asked, event, key, process, is_spooled, limit_us, is_shared };
+        let folder = event.folder.as_deref();
+        let elsewhere = folder::elsewhere(folder, project).filter(|_| self.options.has_files);
+        let heard =
+            Heard { asked, event, key, process, is_spooled, limit_us, shared, elsewhere };
         let is_known = is_appended(&task, key, is_spooled)?;
         if is_known && !is_appended(&task, key, false)? {
             return Ok(());
@@ -307,17 +311,20 @@ impl Worker {
         Ok(is_new)
     }
 
-    /// Marks open calls of other sessions as shared if a call begins. Returns `true` if there are
-    /// any.
-    fn mark_shared(&mut self, event: &AgentEvent) -> bool {
+    /// Notes in open calls of other sessions that a call begins at the same time. Returns the
+    /// sessions of these.
+    fn mark_shared(&mut self, event: &AgentEvent) -> BTreeSet<String> {
+        let own = self.sessions.get(&event.session).map(|session| session.task.clone());
         let others = self.sessions.iter_mut().filter(|(id, _)| **id != event.session);
         let begins = matches!(event.kind, AgentEventKind::BeforeTool { .. });
-        let mut is_shared = false;
-        for open in others.flat_map(|(_, session)| &mut session.open) {
-            is_shared = true;
-            open.is_shared |= begins;
+        let mut at_once = BTreeSet::new();
+        for (_, session) in others {
+            for open in &mut session.open {
+                at_once.insert(session.task.clone());
+                open.shared.extend(own.clone().filter(|_| begins));
+            }
         }
-        is_shared
+        at_once
     }
 
     fn gone(&mut self, id: &str, process: u32) {

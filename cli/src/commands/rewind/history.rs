@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use milepost::Body;
-use milepost::events::{CheckpointMarked, Data, MarkCause};
+use milepost::events::{CheckpointMarked, Data, MarkCause, Message};
 use milepost_api::{CheckpointForm, TaskForm};
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::backend::Backend;
 use crate::error::Result;
@@ -15,11 +16,11 @@ use crate::output::words;
 /// Beginning of the labels of the marks before prompts.
 const LABEL: &str = "prompt-";
 
-/// Most files of a prompt that are counted.
-const COUNTED_MAX: u64 = 1000;
-
 /// Most files of captures that are compared for a list: a service sends all of them.
 const CAPTURED_MAX: u64 = 10_000;
+
+/// Most files that can differ between two of these captures: all are counted.
+const COUNTED_MAX: u64 = 2 * CAPTURED_MAX;
 
 /// Beginnings of lines of the role `user` that the user did not write.
 const OWN: [&str; 7] = [
@@ -38,6 +39,8 @@ pub(super) struct Prompt {
     pub label: String,
     /// Its first words.
     pub text: String,
+    /// All of it.
+    pub message: Option<String>,
     /// The offset before it.
     pub at: u64,
     pub time_us: u64,
@@ -75,8 +78,24 @@ pub(super) struct History {
     pub has_prompts: bool,
     /// Calls behind which no folder was captured.
     pub open: BTreeSet<String>,
+    /// Folders that calls ran in, and that captures of the project do not have: offset and path.
+    elsewhere: Vec<(u64, PathBuf)>,
+    /// Other sessions, calls of which ran at the same time: offset and session.
+    shared: Vec<(u64, String)>,
     /// Offsets and times of the marks of calls of the last prompt.
     call_marks: Vec<(u64, u64)>,
+}
+
+/// Returns the text of a message: its string, or those of its parts.
+fn text_of(message: &Message) -> Option<String> {
+    let content = message.content.as_ref()?.value().ok()?;
+    let part = |part: &Value| part.get("text")?.as_str().map(str::to_owned);
+    let text = match &content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().filter_map(part).collect::<Vec<_>>().join("\n"),
+        _ => return None,
+    };
+    Some(text).filter(|text| !text.is_empty())
 }
 
 /// Returns the offsets of the first and the last mark.
@@ -110,6 +129,10 @@ pub(super) fn is_prompt(mark: &CheckpointForm) -> bool {
 struct MarkFacts {
     prompt: Option<String>,
     uncaptured: bool,
+    /// The folder that a call ran in, if captures of the project do not have it.
+    folder: Option<PathBuf>,
+    /// Other sessions, calls of which ran at the same time.
+    with: Vec<String>,
 }
 
 impl MarkFacts {
@@ -141,6 +164,21 @@ impl History {
         history.has_prompts = !history.prompts.is_empty();
         history.look_elsewhere(source, task)?;
         Ok(history)
+    }
+
+    /// Returns the folders that calls since an offset ran in, and that captures of the project do
+    /// not have.
+    pub(super) fn not_covered(&self, since: u64) -> Vec<PathBuf> {
+        let folders = self.elsewhere.iter().filter(|(at, _)| *at >= since);
+        let folders: BTreeSet<&PathBuf> = folders.map(|(_, folder)| folder).collect();
+        folders.into_iter().cloned().collect()
+    }
+
+    /// Returns the other sessions, calls of which ran at the same time as one since an offset.
+    pub(super) fn at_once(&self, since: u64) -> Vec<String> {
+        let sessions = self.shared.iter().filter(|(at, _)| *at >= since);
+        let sessions: BTreeSet<&String> = sessions.map(|(_, session)| session).collect();
+        sessions.into_iter().cloned().collect()
     }
 
     /// Finds the facts of the session, and whether it has prompts, in the lineages that it left: a
@@ -180,6 +218,11 @@ impl History {
                     prompt.captured = self.captured;
                 }
             }
+            Some(Body::Message(said)) if said.role == "user" => {
+                if let Some(prompt) = self.prompts.last_mut().filter(|it| it.message.is_none()) {
+                    prompt.message = text_of(said);
+                }
+            }
             Some(Body::Application(said)) if said.name == "agent_documents" => {
                 self.is_of_documents = true;
             }
@@ -213,11 +256,12 @@ impl History {
 
     fn mark(&mut self, at: u64, time_us: u64, mark: &CheckpointMarked) {
         let facts = mark.metadata.as_ref().map(milepost::Json::text);
-        if MarkFacts::of(facts).uncaptured
-            && let Some(prompt) = self.prompts.last_mut()
-        {
+        let MarkFacts { uncaptured, folder, with, .. } = MarkFacts::of(facts);
+        if let Some(prompt) = self.prompts.last_mut().filter(|_| uncaptured) {
             prompt.late += 1;
         }
+        self.elsewhere.extend(folder.map(|folder| (at, folder)));
+        self.shared.extend(with.into_iter().map(|session| (at, session)));
         let label = mark.label.as_deref().filter(|_| mark.cause == MarkCause::Step);
         let Some((label, text)) = prompt_of(label, facts) else { return };
         // The hook of a call may be faster than the document of the session with the prompt.
@@ -232,6 +276,7 @@ impl History {
         self.prompts.push(Prompt {
             label,
             text,
+            message: None,
             at,
             time_us,
             calls: 0,

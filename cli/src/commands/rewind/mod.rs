@@ -201,7 +201,12 @@ fn on(
     // Without a terminal, and for a plan only, contested paths stay.
     let asks = !args.yes && !is_dry;
     way.make_plan(source, asks, out)?;
-    print::plan(&task.id, gone, &way, is_dry, out)?;
+    let not_covered = match args.conversation_only {
+        true => Vec::new(),
+        false => history.not_covered(prompt.at),
+    };
+    let way_out = |way| (way, not_covered.as_slice());
+    print::plan(&task.id, gone, way_out(&way), is_dry, out)?;
     if let Some(agent) = agent {
         let again = format!("milepost rewind {}@{}", words::encode(&task.id), prompt.label);
         return Err(under_agent::failure(agent).hint(format!("the user goes back with `{again}`")));
@@ -209,9 +214,10 @@ fn on(
     if is_dry {
         return Ok(None);
     }
+    out.flush()?;
     confirm(args.yes, "", "Go back?")?;
     let form = way.go(source, out)?;
-    print::went(&task, &form, &way, out)?;
+    print::went(&task, &form, way_out(&way), prompt, out)?;
     Ok(way.resume)
 }
 
