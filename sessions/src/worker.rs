@@ -249,8 +249,7 @@ impl Worker {
         let (event, key) = (&event, key.as_str());
         let folder = event.folder.as_deref();
         let elsewhere = folder::elsewhere(folder, project).filter(|_| self.options.has_files);
-        let heard =
-            Heard { asked, event, key, process, is_spooled, limit_us, shared, elsewhere };
+        let heard = Heard { asked, event, key, process, is_spooled, limit_us, shared, elsewhere };
         let is_known = is_appended(&task, key, is_spooled)?;
         if is_known && !is_appended(&task, key, false)? {
             return Ok(());

@@ -183,7 +183,10 @@ pub(super) fn plan(
     if let Some(session) = &way.session {
         // A dry run makes no file, and the next one has another name.
         let path = match is_dry {
-            true => format!("a new file in {}", session.path.parent().unwrap_or(&session.path).display()),
+            true => format!(
+                "a new file in {}",
+                session.path.parent().unwrap_or(&session.path).display()
+            ),
             false => session.path.display().to_string(),
         };
         out.line(printable(&format!("conversation: {path}")))?;
