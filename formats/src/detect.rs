@@ -87,7 +87,8 @@ pub fn from_content(start: &[u8]) -> Option<Format> {
     if !is_whole(first) && is_beginning(start) {
         // A document over several lines.
         let format = Fields::of(start).format(start);
-        return format.filter(|format| !format.is_session_of_lines() || *format == Format::GeminiCli);
+        return format
+            .filter(|format| !format.is_session_of_lines() || *format == Format::GeminiCli);
     }
     let objects = [first].into_iter().chain(lines).take(LINES).filter_map(of_line);
     objects.into_iter().next()

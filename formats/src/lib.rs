@@ -95,9 +95,9 @@ pub use record::{
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing {
+    pub use crate::detect::detect;
     pub use crate::export_file::line::parse;
     pub use crate::export_file::write::event_text;
-    pub use crate::detect::detect;
     pub use crate::json_object::{Object, compact};
     pub use crate::objects::{Piece, pieces};
     pub use crate::record::claude_code::line::read;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use milepost::calls::check_given_up;
 
 use crate::checkpoint_folder;
+use crate::detect::{foreign, from_content, is_results};
 use crate::error::{Error, Remedy, Result};
 use crate::export_file::BEGINNING;
-use crate::detect::{foreign, from_content, is_results};
 use crate::format::Format;
 use crate::input::start;
 use crate::progress::{Note, Progress};

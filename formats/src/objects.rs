@@ -88,10 +88,7 @@ mod tests {
             (" \0\0{\"id\":1,\"in\":{\"id\":2}}\r\n", vec![object(a)]),
             // An object in a torn one is no record of its own, unless it looks like one.
             (r#"{"x":{"y":1},"z"#, vec![lost(r#"{"x":{"y":1},"z"#)]),
-            (
-                r#"{"x":"torn{"id":1,"in":{"id":2}}"#,
-                vec![lost(r#"{"x":"torn"#), object(a)],
-            ),
+            (r#"{"x":"torn{"id":1,"in":{"id":2}}"#, vec![lost(r#"{"x":"torn"#), object(a)]),
             (r#"{"x":[{"y":{"id":9}},{"id":1,"#, vec![lost(r#"{"x":[{"y":{"id":9}},{"id":1,"#)]),
             (r#"{"x":3}garbage"#, vec![object(r#"{"x":3}"#), lost("garbage")]),
             ("[1]", vec![lost("[1]")]),

@@ -211,7 +211,8 @@ mod tests {
                 {"type":"tool_use","id":"t","name":"ls","input":{"a":1},"cache":true}]}"#,
         );
         let extra = Some(Extra(json(r#"{"ts":2}"#)));
-        let called = ToolCalled { call: "t".into(), tool: "ls".into(), arguments: json(r#"{"a":1}"#) };
+        let called =
+            ToolCalled { call: "t".into(), tool: "ls".into(), arguments: json(r#"{"a":1}"#) };
         let said = Message { extra, ..Message::text("assistant", "ok") };
         assert_eq!(events, [said.into(), called.into()]);
         assert_eq!(leftover.called.get("t").unwrap().text(), r#"{"cache":true}"#);

@@ -66,8 +66,8 @@ use jiff::Timestamp;
 use milepost::clock::{Clock, SystemClock};
 use milepost::{Body, Engine, Json, Offset};
 
-use crate::error::{Error, Remedy, Result};
 use crate::detect::detect;
+use crate::error::{Error, Remedy, Result};
 use crate::format::Format;
 use crate::input::{self, Reader, RunInput, empty};
 use crate::progress::Progress;

@@ -1,7 +1,8 @@
 //! One line of a session, and its events.
 //!
 //! ```text
-//! user, assistant    text, thinking, images   Message; adjacent blocks are one
+//! user, assistant    text, thinking, images   Message, of `system` if the user did not type it;
+//!                                             adjacent blocks are one
 //!                    tool_use                 ToolCalled
 //!                    tool_result              ToolReturned
 //!                    all other fields         `claude_code` of the first Message's extra fields,
@@ -100,7 +101,11 @@ fn message(fields: &mut Object, begins: bool) -> Option<(Talk, Vec<Body>)> {
         let is_untyped = |text: &str| is_notice(fields) || is_untyped(text);
         let typed = texts.iter().find(|text| !is_own && !is_untyped(text));
         talk.prompt = typed.map(|text| beginning(text));
-        talk.untyped = !is_own && talk.prompt.is_none();
+        talk.untyped = talk.prompt.is_none();
+    }
+    if talk.untyped {
+        // The line keeps the role.
+        events.iter_mut().for_each(set_system);
     }
     if let Some(rest) = message.into_json() {
         fields.put("message", rest);
@@ -127,6 +132,12 @@ fn attach_rest(fields: Object, events: &mut Vec<Body>) {
             message.extra = extra.into_json().map(Extra);
         }
         None => events.push(application(NAME, &fields)),
+    }
+}
+
+fn set_system(event: &mut Body) {
+    if let Body::Message(message) = event {
+        message.role = "system".to_owned();
     }
 }
 

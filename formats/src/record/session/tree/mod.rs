@@ -159,7 +159,9 @@ impl Tree {
         let tip = Tip { place, step, side: last.is_some() && self.tip(branch).side };
         match self.tips.get_mut(branch as usize) {
             None => self.tips.push(tip),
-            Some(last) if self.placed.get(last.place as usize).is_none_or(|p| p.offset < offset) => {
+            Some(last)
+                if self.placed.get(last.place as usize).is_none_or(|p| p.offset < offset) =>
+            {
                 *last = tip;
             }
             Some(_) => drop(self.followed.insert(place)),

@@ -6,7 +6,7 @@ use std::ops::Range;
 use milepost::{Body, Offset};
 
 use super::{BEFORE, Session};
-use crate::error::{Error, Remedy, Result};
+use crate::error::Result;
 use crate::format::Format;
 use crate::record::branches::{ACTOR, START};
 use crate::record::session::line::{Part, SessionLine};
@@ -140,8 +140,8 @@ impl Session {
         Ok(())
     }
 
-    /// Gives a recorded line the step that it was recorded with. Returns `true` if that is not the
-    /// one that it has now, and its events are the same otherwise.
+    /// Gives a recorded line the step that it was recorded with. Returns `true` if that, or the role
+    /// of its text, is not the one that it has now, and its events are the same otherwise.
     pub(super) fn keeps_step(
         &mut self,
         branch: BranchNo,
@@ -160,12 +160,18 @@ impl Session {
             }
         }
         let own = line.prompt().map(|_| self.tree.step(branch));
-        if own == step {
+        if own == step && bodies == line.events {
             return Ok(false);
         }
-        if bodies != line.events {
-            let text = "it says something else than before";
-            return Err(Error::conflict(text).remedied_by(Remedy::ImportAsOtherTask));
+        let is_same = |(old, new): (&Body, &Body)| match (old, new) {
+            (Body::Message(old), Body::Message(new)) => {
+                old.content == new.content && old.extra == new.extra
+            }
+            (old, new) => old == new,
+        };
+        if bodies.len() != line.events.len() || !bodies.iter().zip(&line.events).all(is_same) {
+            // The engine says so.
+            return Ok(false);
         }
         let before = self.tree.step(branch) - u64::from(own.is_some());
         self.tree.set_step(branch, place, step.unwrap_or(before));
