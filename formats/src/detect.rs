@@ -75,6 +75,9 @@ pub fn from_content(start: &[u8]) -> Option<Format> {
             false => Format::TauBench,
         });
     }
+    if is_binary(start) {
+        return None;
+    }
     let mut lines = start.split(|byte| *byte == b'\n');
     let first = lines.next().unwrap_or_default();
     let is_cut = first.len() == start.len();
@@ -92,6 +95,18 @@ pub fn from_content(start: &[u8]) -> Option<Format> {
     }
     let objects = [first].into_iter().chain(lines).take(LINES).filter_map(of_line);
     objects.into_iter().next()
+}
+
+/// Returns `true` if an input begins as JSON or as a database, so that it may be a run whatever its
+/// name is.
+pub fn begins_as_run(start: &[u8]) -> bool {
+    start.starts_with(SQLITE) || matches!(trimmed(start).first(), Some(b'{' | b'['))
+}
+
+/// Returns `true` if an input begins with bytes that no text has. Zero bytes are those of a crash.
+fn is_binary(start: &[u8]) -> bool {
+    let is_odd = |byte: &u8| byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r' | 0);
+    start.iter().take(1 << 10).any(is_odd)
 }
 
 /// Returns the format of the first object of a line that tells.
@@ -450,6 +465,7 @@ mod tests {
             "{\n \"sessionId\": \"x\",\n \"uuid\": \"y\",\n \"type\": \"user\"\n}",
             r#"{"uuid":"x","name":"a device"}"#,
             r#"{"timestamp":1,"type":"click"}"#,
+            "MPSG\u{1}\u{2}\n{\"kind\":\"message\"}",
         ] {
             assert_eq!(from_content(text.as_bytes()), None, "{text}");
         }

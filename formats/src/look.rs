@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use milepost::calls::check_given_up;
 
 use crate::checkpoint_folder;
-use crate::detect::{foreign, from_content, is_results};
+use crate::detect::{begins_as_run, foreign, from_content, is_results};
 use crate::error::{Error, Remedy, Result};
 use crate::export_file::BEGINNING;
 use crate::format::Format;
@@ -244,6 +244,9 @@ fn why_unread(start: &[u8]) -> String {
 
 /// Returns the format of a run in a folder. Lists and databases of unknown programs have none.
 fn recognized(path: &Path, start: &[u8]) -> Option<Format> {
+    if !begins_as_run(start) && !is_run_by_name(path) {
+        return None;
+    }
     match from_content(start).or(is_trajectory(path).then_some(Format::SweAgent))? {
         Format::TauBench => is_results(start).then_some(Format::TauBench),
         Format::LangGraph => record::database_format(path),

@@ -50,6 +50,8 @@ pub struct TailRead {
     pub events: u64,
     /// The number of checkpoints that were marked.
     pub checkpoints: u64,
+    /// The number of prompts among these lines.
+    pub prompts: u64,
     /// The number of lines that cannot be recorded.
     pub skipped: u64,
     /// Line number and reason of the first of them.
@@ -314,6 +316,7 @@ impl Reading {
                 return Ok(());
             }
         }
+        read.prompts += u64::from(line.prompt().is_some());
         let written = NewLine { text: &text, line, number, alone: false, listener: None };
         session.write(written).map_err(|error| error.at(number))?;
         read.lines += 1;

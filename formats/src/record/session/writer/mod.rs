@@ -188,6 +188,7 @@ impl Session {
         let mut branch = self.branch(spot, &line, &name)?;
         let mut order = self.order(branch, &line, &name)?;
         if let (true, Order::Late { .. }, Some(own)) = (self.parts(&line), &order, place) {
+            self.check_is_not_elsewhere(&line, &name)?;
             // The lines that follow were taken back, or continue the same line.
             let spot = self.tree.part(own, &line);
             branch = self.branch(spot, &line, &name)?;
@@ -383,10 +384,7 @@ impl Session {
         self.settle_all()?;
         let (branch, offset) = self.tree.at(behind);
         let at = offset.ok_or_else(|| Error::bug("a line without a place"))?;
-        let called = match line.prompt() {
-            Some(prompt) => format!("{prompt} ({name})"),
-            None => line.alias.as_deref().unwrap_or(name).to_owned(),
-        };
+        let called = called(line, name);
         self.branches.fork(branch as usize, at, &called, !side)?;
         Ok(at)
     }
@@ -460,5 +458,13 @@ impl Session {
         task.checkpoint(mark)?;
         self.checkpoints += 1;
         Ok(())
+    }
+}
+
+/// Returns the description of the lineage that begins with a line.
+fn called(line: &SessionLine, name: &str) -> String {
+    match line.prompt() {
+        Some(prompt) => format!("{prompt} ({name})"),
+        None => line.alias.as_deref().unwrap_or(name).to_owned(),
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use milepost::{Body, Offset};
+use milepost::{Body, ErrorKind, Offset};
 
-use super::{BEFORE, Session};
-use crate::error::Result;
+use super::{BEFORE, Session, called};
+use crate::error::{Error, Remedy, Result};
 use crate::format::Format;
 use crate::record::branches::{ACTOR, START};
 use crate::record::session::line::{Part, SessionLine};
@@ -118,6 +118,16 @@ impl Session {
         self.format.is_rewritten || (is_own && is_placed())
     }
 
+    /// Refuses a line that began a branch with other words before.
+    pub(super) fn check_is_not_elsewhere(&self, line: &SessionLine, name: &str) -> Result<()> {
+        let is_known = self.format.is_rewritten || self.branches.is_opened(&called(line, name));
+        match is_known || !self.branches.had(&self.key(name))? {
+            true => Ok(()),
+            false => Err(Error::conflict("it says something else than before")
+                .remedied_by(Remedy::ImportAsOtherTask)),
+        }
+    }
+
     /// Returns `true` if a line that has no place of its own is later than all recorded lines.
     pub(super) fn is_behind(line: &SessionLine, last_us: u64) -> bool {
         line.time_us.is_some_and(|time_us| time_us > last_us)
@@ -151,7 +161,12 @@ impl Session {
     ) -> Result<bool> {
         let lineage = self.on(branch)?.lineage().clone();
         let (mut step, mut bodies) = (None, Vec::new());
-        for event in lineage.read(events.clone())? {
+        let recorded = match lineage.read(events.clone()) {
+            // A cleanup removed it.
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+            recorded => recorded?,
+        };
+        for event in recorded {
             match event?.body {
                 Some(Body::StepStarted(started)) => step = Some(started.step),
                 Some(body) => bodies.push(body),
