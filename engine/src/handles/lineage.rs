@@ -187,8 +187,10 @@ impl Lineage {
         if repeated {
             return;
         }
+        let before = super::run_control::status(self.inner(), self.task, self.id).ok();
+        let before = before.and_then(|status| status.previous);
         let done = AuditEvent {
-            phase_before: Some(changed.previous.as_deref().unwrap_or("")),
+            phase_before: Some(before.as_deref().unwrap_or("")),
             user: context.user.as_deref(),
             correlation: context.correlation.as_deref(),
             ..AuditEvent::of("phase_changed", self.task, self.id)
