@@ -1,5 +1,5 @@
-//! Comparison of a share's index with its events: no hash covers the index, and what a browser lists
-//! comes from it.
+//! Comparison of a share's index with its events: no hash covers the index, and what a browser
+//! lists comes from it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, BufReader, Read};

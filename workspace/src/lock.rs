@@ -2,8 +2,8 @@
 //! No file is created in the folder, no lock outlives its process, and two stores, two tasks or
 //! nested workspaces exclude each other. Any process that can read a folder can hold its lock
 //! forever. Therefore only folders of this user are locked, and locks of other users' processes are
-//! ignored. So is a lock whose process is not there: a process of another user may have taken it and
-//! ended, and a child holds it.
+//! ignored. So is a lock whose process is not there: a process of another user may have taken it
+//! and ended, and a child holds it.
 //!
 //! A capture of a folder only reads, so one that is under way in a folder above does not hold up
 //! those below. A restore there does: it has its staging in that folder.
@@ -218,8 +218,8 @@ fn is_of_other(pid: u32, me: u32) -> bool {
     std::fs::metadata(format!("/proc/{pid}")).map_or(true, |about| about.uid() != me)
 }
 
-/// Finds the holders in lines like `1: FLOCK ADVISORY WRITE 4242 fd:01:131074 0 EOF`. The device can
-/// differ from the one in a stamp (btrfs): it decides only if a line has it.
+/// Finds the holders in lines like `1: FLOCK ADVISORY WRITE 4242 fd:01:131074 0 EOF`. The device
+/// can differ from the one in a stamp (btrfs): it decides only if a line has it.
 fn holders_in(locks: &str, dev: u64, ino: u64) -> Vec<u32> {
     let (major, minor) = (rustix::fs::major(dev), rustix::fs::minor(dev));
     let found = locks.lines().filter_map(|line| {

@@ -258,7 +258,10 @@ proptest! {
 
     #[test]
     fn one_file_is_one_task_for_every_reader(
-        edits in prop::collection::vec((0_usize..10_000, 0_usize..HOSTILE.len(), any::<bool>()), 1..4)
+        edits in prop::collection::vec(
+            (0_usize..10_000, 0_usize..HOSTILE.len(), any::<bool>()),
+            1..4,
+        )
     ) {
         let whole = share(&[(0, b"one\n"), (1, b"two\n")]);
         let other = share(&[(0, b"three\n")]);

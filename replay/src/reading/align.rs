@@ -75,7 +75,7 @@ impl Turn {
         self.calls.is_empty() && self.said.is_some()
     }
 
-    /// Returns the relation to a turn of the other history that stands at the same place.
+    /// Returns the relation to a turn of the other history at the same place.
     fn relation(&self, other: &Self, options: AlignOptions) -> AlignedOp {
         match self.content(options) == other.content(options) {
             true => AlignedOp::Same,

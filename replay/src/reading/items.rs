@@ -23,7 +23,7 @@ struct Operation {
     value: Option<Value>,
 }
 
-/// What an event says of a run whose program keeps it in variables.
+/// Turns that an event tells of a run whose program keeps them in variables.
 #[derive(Debug, Default)]
 pub struct Items {
     /// Messages, calls and results, in order.

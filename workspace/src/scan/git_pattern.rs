@@ -1,5 +1,5 @@
-//! Lines of `.gitignore` in the words of the `ignore` crate, where git means something else by them:
-//! character classes, braces, and patterns without a name.
+//! Lines of `.gitignore` in the words of the `ignore` crate, where git means something else by
+//! them: character classes, braces, and patterns without a name.
 
 /// Returns a line of rules that means to the `ignore` crate what the given one means to git. `None`
 /// if it matches nothing in git.

@@ -1,4 +1,4 @@
-//! What a restore brings back, and what it names that it does not.
+//! Paths that a restore brings back, and paths that it names because it does not.
 
 use milepost::{Error, Mark, Point, Scope};
 use milepost_codec::{Skip, TreePath};
