@@ -23,8 +23,10 @@ const VALUE: &str = r#"
 const ARGUMENTS: &str = r"(?: [^\r\n\\] | \\\r?\n | \\. )*?";
 
 /// Schemes of an `Authorization` that are no secret.
-const SCHEMES: &str = r"(?: (?: api-?key | aws4-hmac-sha256 | basic | bearer | digest | hawk | key
-    | negotiate | ntlm | oauth | token ) [\ \t]+ )?";
+const SCHEMES: &str = concat!(
+    r"(?:(?:api-?key|aws4-hmac-sha256|basic|bearer|digest|hawk|key|negotiate|ntlm|oauth|token)",
+    r"[\ \t]+)?"
+);
 
 /// Returns the patterns, the more telling ones first.
 pub fn patterns() -> Vec<Pattern> {
@@ -40,8 +42,8 @@ pub fn patterns() -> Vec<Pattern> {
         (
             "netrc",
             format!(
-                r"(?ix)\b (?: (?:machine|login|account)\s+\S+ | default ) \s+ password \s+
-                   ({VALUE})"
+                r"(?ix)\b (?: (?:machine|login|account)\s+\S+ | default ) \s+ password
+                    \s+ ({VALUE})"
             ),
         ),
         (
@@ -68,8 +70,8 @@ pub fn patterns() -> Vec<Pattern> {
         (
             "pair",
             format!(
-                r#"(?ix) (?:{PAIRS}) \\*["'`]? \s* \]? \s*
-                   (?: => | := | ={{1,3}} | : ) \s* ({VALUE})"#
+                r#"(?ix) (?:{PAIRS}) \\*["'`]? \s* \]? \s* (?: => | := | ={{1,3}} | : )
+                    \s* ({VALUE})"#
             ),
         ),
         // `name: the value`, alone on its line
@@ -107,8 +109,8 @@ fn header(name: &str, scheme: &str) -> String {
 pub fn block() -> String {
     format!(
         r#"(?imx)^ ( (?:[\ \t]|-\ )* ) ["']? [A-Za-z0-9_.\ /-]* (?:{PAIRS}) ["']? [\ \t]* :
-           (?:[\ \t]+![^\s]*)? (?:[\ \t]+&[^\s]*)? [\ \t]+
-           [|>] [+\-0-9]{{0,2}} [\ \t]* (?:\#[^\r\n]*)? \r?\n"#
+           (?:[\ \t]+![^\s]*)? (?:[\ \t]+&[^\s]*)? [\ \t]+ [|>] [+\-0-9]{{0,2}} [\ \t]*
+           (?:\#[^\r\n]*)? \r?\n"#
     )
 }
 

@@ -149,8 +149,8 @@ impl BuiltIn {
         finds.extend(within.into_iter().map(back));
     }
 
-    /// Adds tokens that are on several lines of a text. Words of joined lines may look like one,
-    /// which has digits.
+    /// Adds tokens that are on several lines of a text. Words of lines that are joined may look
+    /// like one, which has digits.
     fn add_wrapped(&self, text: &str, joined: &View, finds: &mut Vec<Find>) {
         let mut within = Vec::new();
         for found in self.wrapped.find_iter(&joined.text) {
