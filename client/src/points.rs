@@ -77,7 +77,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// `Invalid`: no condition, one that holds nowhere up to the point, or one that holds at `good`.
+    /// `Invalid`: no condition, one that holds nowhere up to the point, or one that holds at
+    /// `good`.
     /// `NotFound`: no such point.
     pub async fn bisect(
         &self,

@@ -1,5 +1,7 @@
 //! A handle on one lineage.
 
+// tidy: one handle
+
 use std::ops::RangeBounds;
 
 use milepost_codec::{

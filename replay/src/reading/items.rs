@@ -23,7 +23,7 @@ struct Operation {
     value: Option<Value>,
 }
 
-/// The messages, calls and nodes of an event of a program that keeps them in variables.
+/// Turns that an event tells of a run whose program keeps them in variables.
 #[derive(Debug, Default)]
 pub struct Items {
     /// Messages, calls and results, in order.

@@ -92,7 +92,8 @@ impl Layout {
     }
     /// Returns the damage for which sled was marked.
     pub(crate) fn sled_suspected(&self) -> String {
-        let damage = fs::read(self.suspect()).unwrap_or_default();
+        // The marker alone tells that there was damage.
+        let damage = fs::read(self.suspect()).unwrap_or_else(|_| Vec::new());
         let damage: String = String::from_utf8_lossy(&damage).chars().take(512).collect();
         match damage.is_empty() {
             true => "damage, when it was read before".to_owned(),

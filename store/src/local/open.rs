@@ -1,5 +1,6 @@
 //! Opening a store: its lock, its settings, sled, and the rebuild of a sled that cannot be used.
 
+use std::borrow::Cow;
 use std::fs;
 use std::slice::from_ref;
 use std::sync::Arc;
@@ -85,7 +86,7 @@ pub(crate) fn settings(
         let other = [layout.config(), layout.config_copy()].into_iter().find(|it| *it != path);
         // Without the marker, which every opening makes, the creation was interrupted.
         if layout.acked().exists() {
-            let copy = other.as_deref().map(files::name_of).unwrap_or_default();
+            let copy = other.as_deref().map_or_else(Cow::default, files::name_of);
             layout.record(from_ref(&finding), &copy, options.clock.now_us())?;
         }
         config.write_one(&path)?;

@@ -1,5 +1,7 @@
 //! Records of repaired damage.
 
+// tidy: one check
+
 use milepost::store::Repair;
 use milepost_api::RepairForm;
 

@@ -59,7 +59,8 @@ fn heads(view: &CompareView, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
     };
     let text = match view.is_read {
         true => format!(
-            "the same at the beginning: {}   same {}{said}, changed {}, only A {}, only B {}, moved {}",
+            "the same at the beginning: {}   same {}{said}, changed {}, only A {}, only B {}, \
+             moved {}",
             view.common, counts.same, counts.changed, counts.only_a, counts.only_b, counts.moved
         ),
         false => String::new(),

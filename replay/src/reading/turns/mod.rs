@@ -223,8 +223,8 @@ impl Turns {
         }
     }
 
-    /// Adds the items that an event adds to the lists of a program, as one event: the messages of an
-    /// assistant in it are one turn.
+    /// Adds the items that an event adds to the lists of a program, as one event: the messages of
+    /// an assistant in it are one turn.
     fn items(&mut self, event: &Event, items: Items) -> Option<Turn> {
         let mut ended = None;
         let is_result = |body: &Body| matches!(body, Body::ToolReturned(_));

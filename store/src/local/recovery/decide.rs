@@ -107,7 +107,8 @@ impl Survey {
         archived(first) && archived(last)
     }
 
-    /// Returns the last segment if the store was closed, and the segment does not end as at a close.
+    /// Returns the last segment if the store was closed, and the segment does not end as at a
+    /// close.
     fn lost_close(&self) -> Option<&Segment> {
         let last = self.segments.last().filter(|segment| !segment.frames.is_empty());
         last.filter(|last| self.noted_closed && (!self.closed() || last.torn > 0))
