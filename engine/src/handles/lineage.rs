@@ -191,7 +191,7 @@ impl Lineage {
         }
         let before = super::run_control::phase_before(self.inner(), self.task, self.id);
         let done = AuditEvent {
-            phase_before: Some(&before),
+            phase_before: Some(before.as_deref().unwrap_or("")),
             user: context.user.as_deref(),
             correlation: context.correlation.as_deref(),
             ..AuditEvent::of("phase_changed", self.task, self.id)

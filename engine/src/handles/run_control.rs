@@ -172,9 +172,9 @@ pub(crate) fn status(inner: &Inner, task: TaskNo, lineage: LineageId) -> Result<
     look(inner, &mut known, task, lineage).cloned()
 }
 
-/// Returns the phase before the current one, empty if there is none or it cannot be read.
-pub(crate) fn phase_before(inner: &Inner, task: TaskNo, lineage: LineageId) -> String {
-    status(inner, task, lineage).unwrap_or_default().previous.unwrap_or_default()
+/// Returns the phase before the current one; `None` if there is none or it cannot be read.
+pub(crate) fn phase_before(inner: &Inner, task: TaskNo, lineage: LineageId) -> Option<String> {
+    status(inner, task, lineage).ok()?.previous
 }
 
 /// Records the new phase of a lineage.
