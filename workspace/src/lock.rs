@@ -2,8 +2,8 @@
 //! No file is created in the folder, no lock outlives its process, and two stores, two tasks or
 //! nested workspaces exclude each other. Any process that can read a folder can hold its lock
 //! forever. Therefore only folders of this user are locked, and locks of other users' processes are
-//! ignored. So is a lock whose process is not there: a process of another user may have taken it,
-//! and a child holds it.
+//! ignored. So is a lock whose process is not there: a process of another user may have taken it
+//! and ended, and a child holds it.
 //!
 //! A capture of a folder only reads, so one that is under way in a folder above does not hold up
 //! those below. A restore there does: it has its staging in that folder.
@@ -120,6 +120,8 @@ fn try_lock(folder: &Path, store_dir: Option<&Path>, purpose: Use) -> Result<Tri
     for (nth, path) in folder.ancestors().enumerate() {
         let file = match File::open(path) {
             Ok(file) => file,
+            // What does not exist needs no lock: captures decide whether it may be gone.
+            Err(e) if nth == 0 && e.kind() == std::io::ErrorKind::NotFound => continue,
             Err(e) if nth == 0 => return Err(error::io("lock", path, &e)),
             // A process that cannot be seen from here has no workspace around this one.
             Err(_) => continue,
@@ -318,7 +320,6 @@ mod tests {
         std::fs::create_dir(above.join(".milepost-restore-00")).unwrap();
         // The restore above began to change the folder after the capture had begun.
         assert!(begun.check().unwrap_err().to_string().contains("in use by"));
-        drop(begun);
         assert!(take(&inner, Use::Capture).is_err());
         drop(restoring);
         take(&inner, Use::Capture).unwrap().check().unwrap();

@@ -122,10 +122,13 @@ impl Workspace {
             },
         )?;
         let mut preview = planned.preview;
-        let folder = self.opened(&chunks)?;
-        look_at_folder(&folder, &planned.actions, &mut preview)?;
-        let then = self.then(&task, to, &target.capture, choices)?;
-        look_at_left_out(folder.root(), &dry, &then, &looked.skips, &mut preview)?;
+        // The restore makes a folder that is gone first.
+        if !self.is_gone() {
+            let folder = self.opened(&chunks)?;
+            look_at_folder(&folder, &planned.actions, &mut preview)?;
+            let then = self.then(&task, to, &target.capture, choices)?;
+            look_at_left_out(folder.root(), &dry, &then, &looked.skips, &mut preview)?;
+        }
         if let Err(error) = lock {
             let text = error.to_string();
             let conflict = PathConflict::saying(None, ConflictWhy::Locked, text);

@@ -1,5 +1,7 @@
 //! The workspace as a participant of a task.
 
+// tidy: one trait implementation
+
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;

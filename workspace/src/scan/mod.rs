@@ -36,7 +36,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use milepost::Result;
-use milepost_codec::{ChunkId, Skip};
+use milepost_codec::{ChunkId, Node, Skip, encode_directory};
 
 use crate::cache::Cache;
 use crate::chunks::Chunks;
@@ -95,6 +95,24 @@ pub(crate) struct ScanResult {
 }
 
 impl ScanResult {
+    /// Returns the result for a folder without contents, whose tree is stored.
+    pub(crate) fn empty(chunks: &dyn Chunks) -> Result<Self> {
+        let mut storing = Storing::new(chunks, true);
+        let tree = encode_directory(&[], &mut |_, _| ());
+        storing.put(&[&Node::Directory(Vec::new()).encode()])?;
+        Ok(Self {
+            tree,
+            counts: Counts::default(),
+            skips: Vec::new(),
+            read: 0,
+            stored: storing.stored,
+            known: 0,
+            whole: true,
+            cache: Cache::default(),
+            folders: Folders::default(),
+        })
+    }
+
     /// Returns the state for the next scan.
     pub(crate) fn into_last_scan(self) -> LastScan {
         LastScan {

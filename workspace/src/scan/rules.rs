@@ -1,6 +1,8 @@
 //! Ignore rules: `.gitignore` and `.milepostignore` of each folder, and of the ancestors up to the
 //! one with a `.git`.
 
+// tidy: one set of rules
+
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io::Read as _;

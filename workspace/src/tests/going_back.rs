@@ -1,4 +1,4 @@
-//! Restores: content that comes back, and paths that are named since they do not.
+//! Paths that a restore brings back, and paths that it names because it does not.
 
 use milepost::{Error, Mark, Point, Scope};
 use milepost_codec::{Skip, TreePath};
