@@ -15,10 +15,11 @@
 //! Each action is a call: of a format without calls (`default`, `xml`, ..) it has the tool
 //! `environment` and the id `step-N`. Fields of a step that repeat its messages are not recorded
 //! again: `response`, `thought` and `action` equal to those of its message, and an `observation`
-//! contained in the message after it (`observation_bytes` is its byte range there). In the `messages` or the `query` sent to the
-//! model, `[a, b]` replaces the messages `a..b` of the history. A step without a message in the
-//! history gets its messages from the trajectory, and its result has `"history": false`. If a file
-//! has only a history, each message of the assistant is a step.
+//! contained in the message after it (`observation_bytes` is its byte range there). In the
+//! `messages` or the `query` sent to the model, `[a, b]` replaces the messages `a..b` of the
+//! history. A step without a message in the history gets its messages from the trajectory, and its
+//! result has `"history": false`. If a file has only a history, each message of the assistant is a
+//! step.
 
 use std::collections::BTreeMap;
 
@@ -185,8 +186,8 @@ impl Recorder<'_> {
         items.any(|item| matches!(item, Item::Event(Body::ToolCalled(_))))
     }
 
-    /// Records the action of a step and its observation as a call. Without an action of its own, the
-    /// step has that of its message.
+    /// Records the action of a step and its observation as a call. A step without an action of its
+    /// own has that of its message.
     fn action(&mut self, fields: &mut Object, said: Option<Json>, step: u64) {
         let is_said = |json: &Json| as_text(json).is_none_or(|text| !text.trim().is_empty());
         let is_action = |json: &Json| !json.is_null() && is_said(json);
