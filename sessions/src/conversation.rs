@@ -177,11 +177,7 @@ impl Conversation {
     fn tell_lost(&mut self, engine: &Engine, read: &TailRead) {
         let (session, lines) = (&self.id, read.skipped);
         let why = read.reason.as_deref().unwrap_or_default();
-<<<<<<< HEAD
-        warn!(target: "milepost::sessions", session, lines, why, "a session file has lost lines");
-=======
         warn!(target: "milepost::sessions", session, lines, why, "lines of a file are lost");
->>>>>>> main
         self.is_lost = true;
         let line = why.split(':').next().unwrap_or_default();
         let key = format!("{HOOK_KEY}lost:{session}:{line}");

@@ -224,12 +224,8 @@ impl Catalog {
         }
     }
 
-<<<<<<< HEAD
-    /// Returns `true` if a lineage of a task has a base.
-=======
     /// Returns `true` if a lineage of a task has a base. Most tasks have none, whatever the number
     /// of their lineages.
->>>>>>> main
     pub(crate) fn has_bases(&self, task: TaskNo) -> Result<bool> {
         let prefix = keys::of_task(KeyKind::Base, task);
         Ok(!self.log.scan(&prefix, &keys::after_prefix(&prefix), false, 1)?.is_empty())

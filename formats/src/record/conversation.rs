@@ -7,13 +7,8 @@
 //! {"role": "assistant", "content": "..", "tool_calls": [a, b]}    Message, ToolCalled, ToolCalled
 //! {"role": "assistant", "content": null, "tool_calls": [a]}       ToolCalled
 //! {"role": "tool", "content": "..", "tool_call_id": ".."}         ToolReturned
-<<<<<<< HEAD
-//! {"role": .., "content": [text, tool_use, tool_result]}    Message, ToolCalled, ToolReturned
-//! {"role": anything else, "content": ".."}                        Message
-=======
 //! {"role": .., "content": [text, tool_use, tool_result]}           Message, ToolCalled,
 //! ToolReturned {"role": anything else, "content": ".."}                        Message
->>>>>>> main
 //! ```
 
 use milepost::events::{Extra, Message, ToolCalled, ToolReturned};

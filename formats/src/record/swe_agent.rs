@@ -186,13 +186,8 @@ impl Recorder<'_> {
         items.any(|item| matches!(item, Item::Event(Body::ToolCalled(_))))
     }
 
-<<<<<<< HEAD
-    /// Records the action of a step and its observation as a call. A step without an action of its
-    /// own has that of its message.
-=======
     /// Records the action of a step and its observation as a call. Without an action of its own,
     /// the step has that of its message.
->>>>>>> main
     fn action(&mut self, fields: &mut Object, said: Option<Json>, step: u64) {
         let is_said = |json: &Json| as_text(json).is_none_or(|text| !text.trim().is_empty());
         let is_action = |json: &Json| !json.is_null() && is_said(json);

@@ -72,13 +72,8 @@ pub enum Back {
 pub struct Talk {
     /// Beginning of the text, if it is a prompt of the user.
     pub prompt: Option<String>,
-<<<<<<< HEAD
-    /// True for a text of the user's role that the user did not type, which is no prompt. Earlier
-    /// versions recorded it as one.
-=======
     /// True for a text of the user's role that the user did not type. Earlier versions recorded it
     /// as a prompt.
->>>>>>> main
     pub untyped: bool,
     /// Key of the full text, if the line begins a side conversation.
     pub text: Option<Key>,

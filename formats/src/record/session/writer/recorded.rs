@@ -150,13 +150,8 @@ impl Session {
         Ok(())
     }
 
-<<<<<<< HEAD
-    /// Gives a recorded line the step that it was recorded with. Returns `true` if that or the role
-    /// of its text is another one than now, and its events are the same otherwise.
-=======
     /// Gives a recorded line the step that it was recorded with. Returns `true` if that, or the
     /// role of its text, is not the one that it has now, and its events are the same otherwise.
->>>>>>> main
     pub(super) fn keeps_step(
         &mut self,
         branch: BranchNo,
