@@ -8,7 +8,7 @@ use axum::Extension;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody as _};
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, Response, Uri, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, Uri, header};
 use axum::routing::any;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
@@ -57,6 +57,10 @@ const OF_BROWSER: [&str; 11] = [
     "sec-fetch-site",
     "sec-fetch-user",
 ];
+
+/// Header that says that a page asks, which has no folders of this machine. No browser can leave it
+/// out: it is set here.
+pub(crate) const OF_PAGE: HeaderName = HeaderName::from_static("milepost-of-page");
 
 /// The service of another program, at a Unix socket.
 #[derive(Debug)]
@@ -136,6 +140,7 @@ fn asked(request: Request, id: &RequestId) -> Result<Request, ApiError> {
     parts.uri = target.parse::<Uri>().map_err(|error| ApiError::Invalid(error.to_string()))?;
     remove(&mut parts.headers, &OF_BROWSER);
     parts.headers.insert(header::HOST, HeaderValue::from_static("localhost"));
+    parts.headers.insert(OF_PAGE, HeaderValue::from_static("1"));
     if let Ok(id) = HeaderValue::from_str(&id.0) {
         parts.headers.insert(REQUEST_ID, id);
     }
@@ -224,8 +229,8 @@ mod tests {
         let mut headers: Vec<_> =
             headers.map(|(name, value)| (name.as_str(), value.to_str().unwrap())).collect();
         headers.sort_unstable();
-        let id = ("x-request-id", "id-1");
+        let (page, id) = (("milepost-of-page", "1"), ("x-request-id", "id-1"));
         let accept = ("accept", "text/event-stream");
-        assert_eq!(headers, [accept, ("host", "localhost"), ("if-match", "\"3\""), id]);
+        assert_eq!(headers, [accept, ("host", "localhost"), ("if-match", "\"3\""), page, id]);
     }
 }
