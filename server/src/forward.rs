@@ -8,7 +8,7 @@ use axum::Extension;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody as _};
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, Response, Uri, header};
 use axum::routing::any;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
@@ -25,7 +25,7 @@ use crate::body_guard::held;
 use crate::error::ApiError;
 use crate::listener::{Peer, near, peer};
 use crate::middleware::is_stream;
-use crate::request_scope::{REQUEST_ID, RequestId, Since};
+use crate::request_scope::{OF_PAGE, REQUEST_ID, RequestId, Since};
 use crate::routes;
 use crate::streams::{KEEP_OPEN, Pieces};
 
@@ -57,10 +57,6 @@ const OF_BROWSER: [&str; 11] = [
     "sec-fetch-site",
     "sec-fetch-user",
 ];
-
-/// Header that says that a page asks, which has no folders of this machine. No browser can leave it
-/// out: it is set here.
-pub(crate) const OF_PAGE: HeaderName = HeaderName::from_static("milepost-of-page");
 
 /// The service of another program, at a Unix socket.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use utoipa_axum::routes;
 use crate::app::App;
 use crate::error::{ApiError, WriteProblems, bug};
 use crate::extract::Required;
-use crate::forward::OF_PAGE;
+use crate::request_scope::OF_PAGE;
 use crate::write_context::WriteContext;
 
 /// Error for documents that come from elsewhere.

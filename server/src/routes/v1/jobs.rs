@@ -17,8 +17,8 @@ use crate::auth::Caller;
 use crate::error::{ApiError, ListProblems, ReadProblems, WriteProblems};
 use crate::extract::{Nothing, PathName, Query, Required};
 use crate::forms::{Listed, location};
-use crate::forward::OF_PAGE;
 use crate::jobs::JobRequest;
+use crate::request_scope::OF_PAGE;
 use crate::write_context::WriteContext;
 
 /// Error for callers who are no admins.
