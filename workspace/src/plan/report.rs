@@ -165,7 +165,7 @@ pub enum LeftWhy {
     Unrecorded,
     /// The run and others changed the path.
     Outside,
-    /// It is not known whether the run or others changed the path.
+    /// Unknown: the run or others changed the path.
     AuthorUnknown,
     /// A choice keeps the path.
     Chosen,
@@ -190,13 +190,13 @@ pub struct LeftPath {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum LeftOutChange {
-    /// It was there, and is gone.
+    /// Gone since.
     Gone,
-    /// It is another one: by kind or size.
+    /// Another kind or size since.
     Changed,
-    /// It was written to since. Its content may be the same.
+    /// Written to since; the content may be the same.
     Touched,
-    /// It was not there.
+    /// New since.
     New,
 }
 

@@ -298,8 +298,8 @@ impl Maker<'_> {
         {
             return false;
         }
-        let text = "it stays: the rules that were captured then ignore it (`--take-ignored` removes \
-                    it)";
+        let text =
+            "it stays: the rules that were captured then ignore it (`--take-ignored` removes it)";
         self.note(path, NoteWhat::Ignored, text);
         true
     }
