@@ -4,6 +4,8 @@
 //! walk         the directories in order, and the paths left out
 //! entry        one name: a file, a symbolic link or a directory
 //! rules        paths that `.gitignore` and `.milepostignore` ignore
+//! git_pattern  what git means by a line of rules
+//! git_index    paths that git tracks
 //! previous     the recorded trees: recorded paths stay recorded
 //! incremental  scans only changes, if folders are watched
 //! queue        batches of files for the workers
@@ -18,6 +20,8 @@
 mod assemble;
 mod entry;
 mod file_reader;
+mod git_index;
+mod git_pattern;
 mod incremental;
 mod previous;
 mod queue;
