@@ -6,6 +6,7 @@
 
 mod deleted;
 mod demo;
+mod ends;
 mod disk;
 mod failures;
 mod files;
