@@ -2,13 +2,12 @@
 //! byte, or each that is not is named.
 
 use std::collections::BTreeMap;
-use std::fs;
 
 use milepost_agent_tests::{Agent, AgentHome};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::{home, kinds, rewound, session};
+use crate::{home, rewound, session};
 
 /// A home with a recorded project, and its files.
 fn recorded(agent: Agent) -> Option<(AgentHome, BTreeMap<String, Vec<u8>>)> {
@@ -75,41 +74,6 @@ fn an_interrupted_call_goes_back(agent: Agent) {
 #[test]
 fn an_interrupted_call_of_claude_code_goes_back() {
     an_interrupted_call_goes_back(Agent::ClaudeCode);
-}
-
-/// A call removes the project: it comes back, also from beside it.
-#[test]
-fn a_project_that_a_call_removed_comes_back() {
-    let Some((home, files)) = recorded(Agent::ClaudeCode) else { return };
-    let project = home.project("");
-    let call = format!("cd / && rm -rf {}", project.display());
-    home.prompt(&format!("[[shell {call}]] [[say gone]]"));
-    let session = session(&home);
-    assert!(!project.join("data.txt").exists());
-    let beside = project.parent().unwrap();
-    let place = format!("{session}~1");
-    home.milepost_in(beside, &["rewind", &place, "--files-only", "--yes"]).ok();
-    assert_eq!(home.files(""), files);
-}
-
-/// A session works in a work tree within its project: its files are named as not covered.
-#[test]
-fn an_entered_work_tree_is_named() {
-    let Some((home, _)) = recorded(Agent::ClaudeCode) else { return };
-    home.git(&["add", "-A"]);
-    home.git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one"]);
-    let tree = ".claude/worktrees/x";
-    let make = format!("git worktree add -q {tree} -b x && cd {tree}");
-    home.prompt(&format!("[[shell {make}]] [[shell echo 2 > data.txt]] [[say done]]")).ok();
-    let in_tree = home.events().iter().any(|event| {
-        event.folder.as_ref().is_some_and(|folder| folder.ends_with("worktrees/x"))
-    });
-    let done = rewound(&home, &["~1", "--files-only"]);
-    let is_named = done["not_covered"].to_string().contains("worktrees/x");
-    let changed = fs::read_to_string(home.project(tree).join("data.txt")).ok();
-    let is_back = changed.is_none_or(|text| text == "alpha\n");
-    assert!(is_back || is_named || !in_tree, "{:?} {done:#}", kinds(&home));
-    assert_eq!(in_tree, is_named, "{done:#}");
 }
 
 /// A file grows over the limit of captures in a call: it goes back, or is named.

@@ -6,8 +6,8 @@
 
 mod deleted;
 mod demo;
-mod ends;
 mod disk;
+mod ends;
 mod failures;
 mod files;
 mod kills;
