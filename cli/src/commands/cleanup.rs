@@ -34,7 +34,7 @@ pub fn run(source: &dyn Backend, args: &Cleanup, out: &mut Out) -> Result<()> {
                 .code_of(USAGE)
                 .hint("add --yes to do it without a question, or ask on a terminal"));
         }
-        confirm(false, "what goes cannot be brought back", "Clean up?")?;
+        confirm(false, "what goes cannot be brought back", "Clean up?", out)?;
     }
     let mut shown = None;
     let done = source.clean_up(&asked, false, &mut |done, all| {
@@ -195,7 +195,7 @@ fn print(done: &RetentionForm, out: &mut Out) -> Result<()> {
         size(total.bytes.0)
     ))?;
     if let Some(file) = &done.backup {
-        out.line(printable(&format!("backup: {file} in the store; `milepost import` reads it")))?;
+        out.advice(format!("backup: {file} in the store; `milepost import` reads it"))?;
     }
     if let Some(freed) = done.captures.as_ref().filter(|freed| freed.captures.0 > 0) {
         out.line(format!(
@@ -207,7 +207,7 @@ fn print(done: &RetentionForm, out: &mut Out) -> Result<()> {
     }
     let hint = "`milepost compact` gives the bytes back";
     Ok(match dry_run {
-        true => out.line(format!("nothing was changed; after a cleanup {hint}")),
-        false => out.line(hint),
+        true => out.advice(format!("nothing was changed; after a cleanup {hint}")),
+        false => out.advice(hint),
     }?)
 }

@@ -95,6 +95,7 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
         anchor_to: args.anchor_to,
         wait: args.wait,
     };
+    store.name_in_commands();
     under_agent::refuse(&args.command)?;
     if matches!(args.command, Command::Tui(_)) {
         tui::check(out)?;
@@ -142,7 +143,7 @@ fn on_found(store: &StoreArgs, command: Command, out: &mut Out) -> Result<()> {
         }
         _ => None,
     };
-    let found = match made.is_some() || needs.creates && store.is_nowhere() {
+    let found = match made.is_some() || needs.creates && store.is_missing() {
         true => Opened::Local(store.open_or_create_with_hooks(Options::default())?),
         false => store.find(needs.hooks, needs.only_reads)?,
     };

@@ -91,7 +91,7 @@ pub fn lines(restored: &RestoredForm, note: &str, hints: &[&str], out: &mut Out)
         lineage.head
     ))?;
     for hint in hints {
-        out.line(printable(hint))?;
+        out.advice(hint)?;
     }
     Ok(())
 }

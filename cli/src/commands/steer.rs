@@ -91,6 +91,6 @@ fn report(task: &str, offset: u64, what: &str, out: &mut Out) -> Result<()> {
         return Ok(out.json(&json!({ "task": task, "offset": offset.to_string() }))?);
     }
     let name = words::encode(task);
-    out.line(printable(&format!("{what}: `milepost show {name}@{offset}` prints the event")))?;
+    out.advice(format!("{what}: `milepost show {name}@{offset}` prints the event"))?;
     Ok(())
 }

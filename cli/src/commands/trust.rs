@@ -31,9 +31,8 @@ pub fn run(store: &StoreArgs, args: &Trust, out: &mut Out) -> Result<()> {
         print(hooks.as_ref(), &tokens, pending.as_deref(), out)?;
     }
     if !args.show && !is_trusted(&trust, &hooks) {
-        out.flush()?;
         let note = "trust a store only if you know who made it";
-        confirm(args.yes, note, "Trust this store?")?;
+        confirm(args.yes, note, "Trust this store?", out)?;
         trust.grant().map_err(with_hint)?;
         if let Some(hooks) = &mut hooks {
             hooks.trust().map_err(with_hint)?;

@@ -4,6 +4,8 @@
 //! text          text without characters that could harm a terminal, and its width
 //! units         times, sizes, numbers
 //! words         addresses as text
+//! outcomes      outcomes of lineages as marks
+//! commands      commands in printed texts: they name their store
 //! lineage_tree  lineages as a tree
 //! escaped       bytes and JSON on a terminal
 //! fitted_table  tables that never exceed the terminal
@@ -15,11 +17,13 @@
 
 mod bars;
 mod body_text;
+pub mod commands;
 mod escaped;
 mod fitted_table;
 mod job_bar;
 pub mod lineage_tree;
 pub mod nearest;
+mod outcomes;
 mod pager;
 mod text;
 mod units;
@@ -38,6 +42,7 @@ pub use body_text::{BodyLine, body_lines, print_body};
 use escaped::{Escaped, escaped};
 pub use fitted_table::{FittedRow, FittedTable, NONE};
 pub use job_bar::JobBar;
+pub use outcomes::{outcome_mark, outcomes};
 use pager::Pager;
 use text::{clean, padded};
 pub use text::{excerpt, fitted, printable, printable_lines, width};
@@ -174,6 +179,11 @@ impl Out {
         self.stdout.write_all(b"\n")
     }
 
+    /// Prints a line with commands for the next step: each names the store.
+    pub fn advice(&mut self, text: impl AsRef<str>) -> io::Result<()> {
+        self.line(printable(&commands::with_store(text.as_ref())))
+    }
+
     /// Prints bytes unchanged; on a terminal, escapes control characters.
     pub fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self.terminal {
@@ -298,12 +308,12 @@ fn columns(cells: &[String], widths: &[usize]) -> String {
 
 /// Prints a hint about the next step to standard error.
 pub fn hint(text: &str) {
-    say_in_time(format!("hint: {text}"));
+    say_in_time(format!("hint: {}", commands::with_store(text)));
 }
 
 /// Prints a note to standard error.
 pub fn note(text: &str) {
-    say_in_time(format!("milepost: {}", printable(text)));
+    say_in_time(format!("milepost: {}", printable(&commands::with_store(text))));
 }
 
 /// Prints the text, or holds it back while the pager runs.

@@ -36,7 +36,7 @@ pub fn print(form: &ImportForm, out: &mut Out) -> Result<()> {
     let rows: Vec<Vec<String>> = form.tasks.iter().map(row).collect();
     out.table(&columns, &rows)?;
     if form.copies {
-        out.line("with hashes of their own: `milepost show TASK@0` says where each comes from")?;
+        out.advice("with hashes of their own: `milepost show TASK@0` says where each comes from")?;
     }
     Ok(())
 }

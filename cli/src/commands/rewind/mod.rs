@@ -144,7 +144,7 @@ fn on(
     if is_dry {
         return Ok(None);
     }
-    confirm(args.yes, "", "Go back?")?;
+    confirm(args.yes, "", "Go back?", out)?;
     let form = way.go(source, out)?;
     print::went(&task, &form, &way, out)?;
     Ok(way.resume)

@@ -1,6 +1,6 @@
 //! Prompts and plans of a rewind, printed.
 
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 
 use milepost_api::{Big, FilesForm, TaskForm};
 use milepost_workspace::TreePath;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::history::{History, Prompt};
 use super::way::Way;
 use crate::backend::Backend;
-use crate::commands::confirm::is_yes;
+use crate::commands::confirm::{agrees, asked};
 use crate::commands::workspace_args;
 use crate::error::{Failure, Result};
 use crate::output::{Out, age, count, printable, words};
@@ -31,8 +31,7 @@ pub(super) fn pick(
             .hint("`milepost rewind ~1` takes back the last one; `--list` lists them"));
     }
     list_some(source, task, all.get(all.len().saturating_sub(LISTED)..), out)?;
-    out.flush()?;
-    let answer = asked("Back to before which prompt? [number] ")?;
+    let answer = asked("Back to before which prompt? [number] ", out)?;
     let label = format!("prompt-{}", answer.trim_start_matches("prompt-"));
     match all.iter().rposition(|prompt| prompt.label == label) {
         Some(place) => Ok(Some(place)),
@@ -78,19 +77,9 @@ fn list_some(
 
 /// Asks whether a path goes back that the agent and others changed. Elsewhere than on a terminal it
 /// stays as it is.
-pub(super) fn asks_to_take(path: &TreePath) -> Result<bool> {
-    let question = format!("{path} was changed by others, too. Take it back all the same? [y/N] ");
-    Ok(io::stdin().is_terminal() && is_yes(&asked(&question)?))
-}
-
-/// Returns what the user answers on the terminal.
-fn asked(question: &str) -> Result<String> {
-    let mut stderr = io::stderr().lock();
-    write!(stderr, "{}", printable(question))?;
-    stderr.flush()?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    Ok(answer.trim().to_owned())
+pub(super) fn asks_to_take(path: &TreePath, out: &mut Out) -> Result<bool> {
+    let question = format!("{path} was changed by others, too. Take it back all the same?");
+    agrees(&question, out)
 }
 
 /// Prints a prompt: its label, age, calls, the files that changed where they are counted, its text.
@@ -185,5 +174,5 @@ pub(super) fn went(task: &TaskForm, form: &FilesForm, way: &Way, out: &mut Out) 
         out.line(printable(&format!("`{command}` {text}")))?;
     }
     let name = words::encode(&task.id);
-    Ok(out.line(format!("`milepost undo {name}` takes this back"))?)
+    Ok(out.advice(format!("`milepost undo {name}` takes this back"))?)
 }

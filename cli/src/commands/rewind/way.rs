@@ -93,7 +93,7 @@ impl Way {
                 return Ok(());
             }
             for path in contested {
-                match asks && print::asks_to_take(&path)? {
+                match asks && print::asks_to_take(&path, out)? {
                     true => self.files.choices.theirs.push(path),
                     false => {
                         self.files.choices.keep_mine.push(path.clone());
