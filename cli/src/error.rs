@@ -179,7 +179,8 @@ impl Failure {
         };
         let _ = writeln!(stderr, "{red}error:{plain} {}", printable(message));
         if let Some(hint) = &self.hint {
-            let _ = writeln!(stderr, "{cyan}hint:{plain} {}", printable(&commands::with_store(hint)));
+            let _ =
+                writeln!(stderr, "{cyan}hint:{plain} {}", printable(&commands::with_store(hint)));
         }
     }
 

@@ -66,7 +66,8 @@ mod tests {
 
     #[test]
     fn printed_commands_name_the_store_and_others_stay() {
-        let text = "`milepost undo a` or `milepost --store x log a`; `milepost help undo`, `--theirs`";
+        let text =
+            "`milepost undo a` or `milepost --store x log a`; `milepost help undo`, `--theirs`";
         assert_eq!(with(text, ""), text);
         assert_eq!(
             with(text, "--store y "),
