@@ -151,7 +151,7 @@ fn failed(done: &RetentionForm) -> Result<()> {
 
 fn row(task: &RetainedForm) -> Vec<String> {
     vec![
-        printable(&task.id).into_owned(),
+        printable(&words::encode(&task.id)).into_owned(),
         printable(&task.user).into_owned(),
         task.checkpoints.to_string(),
         task.go.to_string(),

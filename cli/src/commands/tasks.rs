@@ -11,7 +11,7 @@ use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::{
     FittedRow, FittedTable, NONE, Out, Style, age, count, excerpt, grouped, grouped_short, hint,
-    note, outcome_mark, outcomes, printable, time_short,
+    note, outcome_mark, outcomes, printable, time_short, words,
 };
 use crate::store_locator::now_us;
 
@@ -107,7 +107,7 @@ fn table(all: &[SummaryForm], stamps: bool, out: &mut Out) -> Result<()> {
     let now = now_us();
     let is_of_many = all.windows(2).any(|pair| matches!(pair, [a, b] if a.user != b.user));
     let row = |task: &SummaryForm| FittedRow {
-        name: task.id.clone(),
+        name: words::encode(&task.id),
         cells: cells(task, is_of_many, (!stamps).then_some(now)),
         text: match &task.unreadable {
             Some(why) => format!("cannot be read: {why}"),

@@ -29,15 +29,17 @@ pub fn outcome_mark(lineage: &LineageSummaryForm) -> char {
 
 #[cfg(test)]
 mod tests {
-    use milepost_api::OutcomeForm;
+    use serde_json::json;
 
     use super::*;
 
     #[test]
     fn outcomes_are_in_the_order_of_the_lineages_numbers() {
-        let of = |good| LineageSummaryForm {
-            outcome: OutcomeForm { good, ..OutcomeForm::default() },
-            ..LineageSummaryForm::default()
+        let of = |good: Option<bool>| -> LineageSummaryForm {
+            let (outcome, none) = (json!({ "good": good }), "0");
+            let form = json!({"id": 0, "head": none, "outcome": outcome, "steps": none,
+                "calls": none, "failed": none});
+            serde_json::from_value(form).unwrap()
         };
         let all = [Some(false), Some(true), None, Some(false)].map(of);
         assert_eq!(outcomes(&all), "✗✓·✗");

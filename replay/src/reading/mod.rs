@@ -9,11 +9,13 @@
 //! map      where turns begin, and counts and metrics in buckets
 //! outcome  success or failure of a lineage
 //! row      an event on one line
+//! command  results of calls, those of commands as their text
 //! text     one line of bounded length
 //! ```
 
 // tidy: names the parts
 mod align;
+mod command;
 mod map;
 mod outcome;
 mod row;
@@ -23,6 +25,7 @@ mod turns;
 mod usage;
 
 pub use align::{AlignOptions, Aligned, AlignedOp, align, common};
+pub use command::command_text;
 pub use map::{HistoryMap, MetricBucket, OverviewBucket, Resume};
 pub use outcome::{OUTCOME_POINTERS, Outcome};
 pub use row::row;
