@@ -92,8 +92,8 @@ fn refuse(error: &clap::Error, line: (&str, &[OsString]), is_json: bool) -> Exit
         Cow::Owned(clean) => clean,
     };
     // The last line names the help of the program, and the next step is the help of the command.
-    let text = match text.rsplit_once("--help") {
-        Some((before, after)) => format!("{before}{command} --help{after}"),
+    let text = match text.rsplit_once("try '--help'") {
+        Some((before, after)) => format!("{before}try '{command} --help'{after}"),
         None => text,
     };
     drop(io::stderr().write_all(text.as_bytes()));

@@ -108,7 +108,9 @@ fn unknown_argument(error: &clap::Error, command: &str, words: &[OsString]) -> O
         Some((_, _, hint)) => (*hint).to_owned(),
         None if error.get(ContextKind::SuggestedArg).is_some() => return None,
         None => match address(given, command, words) {
-            Some(address) => format!("an address is one word: did you mean `{address}`?"),
+            Some(address) => format!(
+                "an address is one word, as in `{address}`; `{command} --help` lists what it takes"
+            ),
             None => format!("`{command} --help` lists what it takes"),
         },
     };

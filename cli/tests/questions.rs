@@ -63,14 +63,14 @@ fn a_question_comes_after_its_plan_on_a_terminal() {
 
 /// A project with a session of two prompts. Others changed a file that the agent changed, too.
 fn session() -> Place {
-    let place = Place::new();
+    let (place, home) = (Place::new(), tempfile::tempdir().unwrap());
     let project = place.dir.path().canonicalize().unwrap();
-    let file = place.path(".claude/projects/p/s1.jsonl");
+    let file = home.path().join(".claude/projects/p/s1.jsonl");
     fs::create_dir_all(file.parent().unwrap()).unwrap();
-    place.write(".gitignore", ".claude\ndata\nstate\nconfig\n");
+    place.write(".gitignore", "data\nstate\nconfig\n");
     let of = |line: &str| {
         let mut command = place.command(line.split(' '));
-        command.env("HOME", place.dir.path()).env("XDG_STATE_HOME", place.path("state"));
+        command.env("HOME", home.path()).env("XDG_STATE_HOME", place.path("state"));
         command.env("CLAUDE_PROJECT_DIR", &project);
         command
     };

@@ -32,14 +32,15 @@ pub fn of_task(source: &dyn Backend, failure: Failure, id: &str) -> Failure {
 /// Returns the address that was meant by one that names no task: the id of a task as an address has
 /// it, a label without its task, or a task and a label with another sign between them.
 fn meant(source: &dyn Backend, given: &str) -> Option<String> {
+    let is_task = |id: &str| source.lineages(id).is_ok();
     let as_id = words::encode(given);
-    if as_id != given && source.task(&as_id).is_ok() {
+    if as_id != given && is_task(given) {
         return Some(as_id);
     }
     if let Some((task, label)) = given.rsplit_once([':', '#', ' '])
-        && let Ok(task) = source.task(&words::encode(task))
+        && is_task(task)
     {
-        return Some(format!("{}@{}", words::encode(&task.id), words::encode(label)));
+        return Some(format!("{}@{}", words::encode(task), words::encode(label)));
     }
     let all = checkpoints(source, None);
     let labelled = all.iter().find(|checkpoint| checkpoint.label.as_deref() == Some(given))?;
@@ -53,7 +54,7 @@ pub fn of_point(source: &dyn Backend, failure: Failure, address: &str) -> Failur
         return failure;
     }
     let as_id = words::encode(address);
-    if as_id != address && source.task(&as_id).is_ok() {
+    if as_id != address && source.lineages(address).is_ok() {
         return failure.hint(format!(
             "did you mean `{as_id}`? Inside a task's id, `@`, `~`, `/` and `%` are percent-encoded"
         ));

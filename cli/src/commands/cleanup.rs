@@ -187,15 +187,20 @@ fn print(done: &RetentionForm, out: &mut Out) -> Result<()> {
         }
     }
     let verb = if dry_run { "would go" } else { "are gone" };
+    // Events of a task that was cleaned up in part are not counted.
+    let is_counted = done.tasks.iter().all(|task| task.events.is_some());
+    let least = if is_counted { "" } else { "at least " };
     out.line(format!(
-        "{} of {tasks}: {} and {} {verb}, about {}; kept: {stay}",
+        "{} of {tasks}: {} and {least}{} {verb}, about {}; kept: {stay}",
         total.concerned,
         count(total.go.0, "checkpoint"),
         count(total.events.0, "event"),
         size(total.bytes.0)
     ))?;
     if let Some(file) = &done.backup {
-        out.advice(format!("backup: {file} in the store; `milepost import` reads it"))?;
+        out.advice(format!(
+            "backup: {file} in the store; `milepost import STORE/{file}` reads it"
+        ))?;
     }
     if let Some(freed) = done.captures.as_ref().filter(|freed| freed.captures.0 > 0) {
         out.line(format!(

@@ -54,6 +54,11 @@ pub fn run(source: &dyn Backend, args: &Delete, out: &mut Out) -> Result<()> {
             "compaction_needs": needs.map(big),
         }))?);
     }
+    // Tasks may be started or deleted since they were counted.
+    let what = match deleted == all {
+        true => what,
+        false => format!("{} of the {all} that were counted, {what}", count(deleted, "task")),
+    };
     out.line(printable(&format!(
         "deleted {what}: {} and {}, about {} on disk",
         count(total.events.0, "event"),

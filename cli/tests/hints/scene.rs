@@ -20,7 +20,7 @@ use tempfile::TempDir;
 use super::sources::Hint;
 
 /// Values of names in capitals.
-const VALUES: [(&str, &str); 16] = [
+const VALUES: [(&str, &str); 17] = [
     ("ADDRESS", "run@7"),
     ("COMMAND", "true"),
     ("DIR", "site"),
@@ -33,6 +33,7 @@ const VALUES: [(&str, &str); 16] = [
     ("PATH", "a.txt"),
     ("TASK", "run"),
     ("TEXT", "e"),
+    ("STORE", ".milepost"),
     ("U", "ada"),
     ("A", "airline-0"),
     ("B", "airline-7"),
@@ -114,12 +115,12 @@ impl Scene {
                 wrong.push(format!("{}: ? {line}: prints no command\n{text}", self.name));
             }
             printed.push(Printed(text.clone()));
-            stage.save();
             for command in commands {
-                if let Some(why) = self.execute(&stage, &command, &values) {
+                let copy = stage.copy();
+                if let Some(why) = self.execute(&copy, &command, &values) {
                     wrong.push(format!("{}: ? {line}\n{text}\n{why}", self.name));
                 }
-                stage.put_back();
+                stage.put_back(copy);
             }
         }
         (printed, wrong)
@@ -209,7 +210,7 @@ struct Stage {
 impl Stage {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        fs::create_dir(dir.path().join("now")).unwrap();
+        fs::create_dir_all(dir.path().join("now/work")).unwrap();
         Self { dir }
     }
 
@@ -233,7 +234,8 @@ impl Stage {
     }
 
     fn command(&self, line: &str) -> Command {
-        let (now, home) = (self.now(), self.now().join(".home"));
+        // The home is no part of the folder: a folder with the home in it is captured by no command.
+        let (now, home) = (self.now().join("work"), self.now().join("home"));
         let program = Path::new(env!("CARGO_BIN_EXE_milepost"));
         let path = std::env::var("PATH").unwrap_or_default();
         let path = format!("{}:{path}", program.parent().unwrap().display());
@@ -263,19 +265,32 @@ impl Stage {
         (read > 0).then_some(first)
     }
 
-    fn copy(&self, from: &str, to: &str) {
-        let [from, to] = [from, to].map(|name| self.dir.path().join(name));
-        // A folder that may not be read is changed back to be removed.
-        let script = "chmod -R u+rwx \"$2\" 2>/dev/null; rm -rf \"$2\"; cp -a \"$1\" \"$2\"";
-        let ran = Command::new("sh").args(["-c", script, "sh"]).args([from, to]).status();
-        assert!(ran.unwrap().success());
+    /// Puts a copy in the place of the folder. A copy of a store is trusted by this.
+    fn copy(&self) -> Copied<'_> {
+        let [now, aside] = ["now", "aside"].map(|name| self.dir.path().join(name));
+        fs::rename(&now, &aside).unwrap();
+        let copied = Command::new("cp").arg("-a").args([&aside, &now]).status();
+        assert!(copied.unwrap().success());
+        if self.now().join("work/.milepost/store").is_file() {
+            self.run("milepost trust --yes");
+        }
+        Copied(self)
     }
 
-    fn save(&self) {
-        self.copy("now", "saved");
+    fn put_back(&self, _: Copied<'_>) {
+        let [now, aside] = ["now", "aside"].map(|name| self.dir.path().join(name));
+        fs::remove_dir_all(&now).unwrap();
+        fs::rename(&aside, &now).unwrap();
     }
+}
 
-    fn put_back(&self) {
-        self.copy("saved", "now");
+/// A stage whose folder is a copy.
+struct Copied<'a>(&'a Stage);
+
+impl std::ops::Deref for Copied<'_> {
+    type Target = Stage;
+
+    fn deref(&self) -> &Stage {
+        self.0
     }
 }

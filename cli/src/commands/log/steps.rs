@@ -214,7 +214,9 @@ impl LineLayout {
     fn turn(&self, turn: &Turn, out: &Out) -> String {
         let number = match (turn.step, turn.turn) {
             (Some(step), 0) => step.to_string(),
-            _ => String::new(),
+            (Some(_), _) => String::new(),
+            // The end of its address: TASK@N is before it.
+            (None, _) => format!("@{}", turn.first),
         };
         let number = format!("{number:>NUMBER$}");
         let glyph = match (&turn.failed, &turn.mark) {
