@@ -125,7 +125,12 @@ impl Found<'_> {
         let shown = format!("{:ADDRESS$}", printable(&address));
         let room = out.limit().saturating_sub(shown.chars().count() + KIND + 4);
         let text = self.around(&row(&event_of(event.clone())), &event);
-        Ok(out.line(format!("{shown}  {kind}  {}", fitted(&text, room).trim_end()))?)
+        // On a pipe nothing is cut.
+        let text = match out.limit() {
+            usize::MAX => printable(&text).into_owned(),
+            _ => fitted(&text, room),
+        };
+        Ok(out.line(format!("{shown}  {kind}  {}", text.trim_end()))?)
     }
 
     /// Returns the row if it has the text, and otherwise what is around the text in the event.

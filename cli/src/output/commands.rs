@@ -12,6 +12,9 @@ const BEGIN: &str = "`milepost ";
 const WITHOUT: [&str; 9] =
     ["COMMAND", "agent", "completions", "config", "help", "init", "key", "openapi", "rewind"];
 
+/// Commands that work on the store itself: a service cannot do them.
+const LOCAL: [&str; 6] = ["doctor", "export", "repair", "serve", "token", "trust"];
+
 /// Options that name the store of this command, with a space at the end; empty where a command
 /// without options finds the same store.
 static OPTIONS: Mutex<String> = Mutex::new(String::new());
@@ -38,7 +41,9 @@ fn with<'a>(text: &'a str, options: &str) -> Cow<'a, str> {
     let mut named = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let word = part.split(['`', ' ']).next().unwrap_or_default();
-        let is_named = word.starts_with("--") || WITHOUT.contains(&word);
+        let is_remote = options.starts_with("--server");
+        let is_named =
+            word.starts_with("--") || WITHOUT.contains(&word) || is_remote && LOCAL.contains(&word);
         named.push_str(BEGIN);
         named.push_str(if is_named { "" } else { options });
         named.push_str(part);

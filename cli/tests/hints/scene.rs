@@ -132,7 +132,8 @@ impl Scene {
             let begin = if asked == '!' { line.split_once(' ').unwrap().1 } else { line };
             command.strip_prefix("milepost ").is_some_and(|command| command.starts_with(begin))
         };
-        lines.map(|(_, line)| line.as_str()).find(begin)
+        // The longest one is the most exact.
+        lines.map(|(_, line)| line.as_str()).filter(begin).max_by_key(|line| line.len())
     }
 
     /// Executes a printed command. Returns what is wrong.
@@ -165,10 +166,7 @@ fn commands(text: &str, line: &str) -> Vec<String> {
     let mut commands = Vec::new();
     for quoted in text.split('`').skip(1).step_by(2) {
         let command = match quoted.split_once(' ') {
-            _ if quoted.starts_with("--") => match line.split_once(" -- ") {
-                Some((before, after)) => format!("{before} {quoted} -- {after}"),
-                None => format!("{line} {quoted}"),
-            },
+            _ if quoted.starts_with("--") => with_option(line, quoted),
             Some(("milepost", _)) => quoted.to_owned(),
             _ => continue,
         };
@@ -177,6 +175,19 @@ fn commands(text: &str, line: &str) -> Vec<String> {
         }
     }
     commands
+}
+
+/// Returns a line with an option, in the place of the same option with another value.
+fn with_option(line: &str, option: &str) -> String {
+    let name = option.split(' ').next().unwrap();
+    let (own, after) = line.split_once(" -- ").map_or((line, None), |(own, it)| (own, Some(it)));
+    let mut words: Vec<&str> = own.split(' ').collect();
+    if let Some(at) = words.iter().position(|word| *word == name) {
+        let with_value = 1 + usize::from(option.contains(' '));
+        words.drain(at..words.len().min(at + with_value));
+    }
+    let after = after.map(|after| format!(" -- {after}")).unwrap_or_default();
+    format!("{} {option}{after}", words.join(" "))
 }
 
 /// Returns a command with values in the place of names.
@@ -256,7 +267,9 @@ impl Stage {
 
     /// Returns the first line of a command that does not end, and ends it.
     fn first_line(&self, line: &str) -> Option<String> {
-        let mut command = self.command(&format!("exec {line}"));
+        // The usual port may be taken.
+        let port = if line == "milepost serve" { " --listen 127.0.0.1:0" } else { "" };
+        let mut command = self.command(&format!("exec {line}{port}"));
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut first = String::new();
         let read = BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
