@@ -150,12 +150,10 @@ fn refuse_conflicts(
     plan: &Plan,
     result: fn(FilesForm) -> JobResult,
 ) -> Result<()> {
-    let number = plan.conflicts.len();
-    let text = match number {
-        0 => return Ok(()),
-        1 => "1 thing is in the way: nothing was done".to_owned(),
-        _ => format!("{number} things are in the way: nothing was done"),
-    };
+    if plan.conflicts.is_empty() {
+        return Ok(());
+    }
+    let text = format!("{} in {}", plan.summary(), workspace.folder().display());
     let form = planned(task, workspace, plan, Recovered::default())?;
     let failure = JobFailure::new(ErrorKind::Conflict, text).remedy(Remedy::Choose);
     Err(failure.result(result(form)))

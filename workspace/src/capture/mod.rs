@@ -10,7 +10,7 @@ use milepost::hooks::WorkspaceState;
 use milepost::{Append, CheckpointId, Engine, Hash, Mark, Offset, Result, Task};
 use milepost_codec::ChunkId;
 
-pub(crate) use self::store::{Storage, Stored, last, store};
+pub(crate) use self::store::{Storage, Stored, last, store, store_skips};
 use crate::chunks::Chunks;
 use crate::error;
 use crate::lock::Lock;

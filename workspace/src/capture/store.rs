@@ -262,7 +262,7 @@ fn store_capture(
         links: result.counts.links,
         bytes: result.counts.bytes,
         skipped: result.skips.len() as u64,
-        skips: store_skips(&result.skips, &mut storing)?,
+        skips: skips_stored_by(&result.skips, &mut storing)?,
     };
     let ids = storing.put(&[&Node::Capture(capture).encode()])?;
     result.stored += storing.stored;
@@ -298,7 +298,12 @@ pub(crate) fn last(
     })
 }
 
-fn store_skips(skips: &[Skip], storing: &mut Storing<'_>) -> Result<ChunkList> {
+/// Stores a list of paths that were left out.
+pub(crate) fn store_skips(skips: &[Skip], chunks: &dyn Chunks) -> Result<ChunkList> {
+    skips_stored_by(skips, &mut Storing::new(chunks, true))
+}
+
+fn skips_stored_by(skips: &[Skip], storing: &mut Storing<'_>) -> Result<ChunkList> {
     let mut out = Vec::new();
     let mut list = ChunkList::default();
     let mut put = |out: &mut Vec<u8>| -> Result<()> {

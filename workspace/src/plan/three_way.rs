@@ -12,7 +12,8 @@ use milepost_codec::{
 use super::authors::Treatment;
 use super::ignored::SkippedPaths;
 use super::{
-    Choice, ConflictWhy, NoteWhat, PathConflict, Plan, PlanNote, PlannedPath, PlannedRestore, Trees,
+    Choice, ConflictWhy, NoteWhat, PathConflict, Plan, PlanNote, PlannedPath, PlannedRestore,
+    Trees, Way,
 };
 use crate::chunks::Contents;
 use crate::error::is_lost;
@@ -67,6 +68,7 @@ pub(crate) fn make(trees: &Trees<'_>, put: Put<'_>) -> Result<PlannedRestore> {
     }
     preview.conflicts.sort_by(|a, b| (&a.path, a.why).cmp(&(&b.path, b.why)));
     preview.left.sort_by(|a, b| a.path.cmp(&b.path));
+    preview.left.dedup_by(|a, b| a.path == b.path);
     preview.notes.sort_by(|a, b| (&a.path, a.what).cmp(&(&b.path, b.what)));
     for list in
         [&mut preview.creates, &mut preview.changes, &mut preview.deletes, &mut preview.modes]
@@ -225,6 +227,7 @@ impl Maker<'_> {
         }
         if choice == Some(Choice::KeepMine) {
             let recorded = last.is_some() || target.is_some();
+            self.list_kept(path);
             return Ok(Fate::new(present.filter(|_| recorded), stays));
         }
         let as_last = last.zip(present).is_some_and(|(last, now)| same(last, now));
@@ -295,7 +298,8 @@ impl Maker<'_> {
         {
             return false;
         }
-        let text = "it stays: the rules that were captured then ignore it";
+        let text =
+            "it stays: the rules that were captured then ignore it (`--take-ignored` removes it)";
         self.note(path, NoteWhat::Ignored, text);
         true
     }
@@ -331,6 +335,7 @@ impl Maker<'_> {
             return Err(error.at(path));
         }
         if self.trees.choices.of(path) == Some(Choice::KeepMine) {
+            self.list_kept(path);
             return Ok(Fate::new(present, present.is_some()));
         }
         let text = format!("stored contents of it are damaged or gone: {error}");
@@ -356,7 +361,7 @@ impl Maker<'_> {
             ),
         };
         let conflict = PathConflict::saying(Some(path), ConflictWhy::InTheWay, text);
-        self.preview.conflicts.push(conflict);
+        self.preview.conflicts.push(conflict.with_ways(&[Way::KeepMine]));
         Fate::new(to, true)
     }
 

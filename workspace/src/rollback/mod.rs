@@ -29,7 +29,8 @@ use self::participant::WorkspaceParticipant;
 use crate::capture::{self, Storage};
 use crate::chunks::Chunks;
 use crate::lock::Lock;
-use crate::plan::{Choices, ConflictWhy, PathConflict, Plan, Trees, look_at_folder, make};
+use crate::plan::{Choices, ConflictWhy, PathConflict, Plan, Trees};
+use crate::plan::{look_at_folder, look_at_left_out, make};
 use crate::workspace::Workspace;
 
 /// Result of a restore that included the folder.
@@ -38,10 +39,10 @@ use crate::workspace::Workspace;
 pub struct RestoreReport {
     /// The task, with its new active lineage.
     pub task: Task,
-    /// Actions, path by path.
+    /// Actions, path by path, with all that stays, and the files that were kept.
     pub plan: Plan,
     /// Paths below the folder where files were kept that another process wrote to while they were
-    /// displaced or put in place.
+    /// displaced or put in place: also in the plan.
     pub kept: Vec<PathBytes>,
 }
 
@@ -109,7 +110,10 @@ impl Workspace {
             },
         )?;
         let mut preview = planned.preview;
-        look_at_folder(&self.opened(&chunks)?, &planned.actions, &mut preview)?;
+        let folder = self.opened(&chunks)?;
+        look_at_folder(&folder, &planned.actions, &mut preview)?;
+        let then = self.then(&task, to, &target.capture, choices)?;
+        look_at_left_out(folder.root(), &dry, &then, &looked.skips, &mut preview)?;
         if let Err(error) = lock {
             let text = error.to_string();
             let conflict = PathConflict::saying(None, ConflictWhy::Locked, text);

@@ -26,7 +26,8 @@ use crate::chunks::{Chunks, Contents};
 use crate::error;
 use crate::fs::{Folder, Stamp, at_root};
 use crate::lock::Lock;
-use crate::plan::{Authors, Choices, PathConflict, Plan, Trees, look_at_folder, make};
+use crate::plan::{Authors, Choices, PathConflict, Plan, Then, Trees};
+use crate::plan::{look_at_folder, look_at_left_out, make};
 use crate::tree::{self, Budget};
 use crate::workspace::Workspace;
 
@@ -99,6 +100,28 @@ impl Workspace {
         authors::authors(engine, contents, of, &target.capture, &present).map(Some)
     }
 
+    /// Returns the snapshot of a restore, with the time up to which its point has events.
+    pub(super) fn then<'a>(
+        &self,
+        task: &Task,
+        to: &Point,
+        capture: &'a Capture,
+        choices: &Choices,
+    ) -> Result<Then<'a>> {
+        // Times of another folder's files tell nothing.
+        if self.is_elsewhere(capture) && !choices.moved {
+            return Ok(Then { capture, us: None });
+        }
+        let last = to.offset.saturating_sub(1)..to.offset;
+        let events = task.lineage_named(to.lineage).and_then(|lineage| lineage.read(last));
+        let event = events.and_then(|mut events| events.next().transpose());
+        match event {
+            Ok(event) => Ok(Then { capture, us: event.map(|event| event.header.time_us) }),
+            Err(error) if error::is_lost(&error) => Ok(Then { capture, us: None }),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Opens the folder for changes.
     pub(super) fn opened(&self, chunks: &dyn Chunks) -> Result<Folder> {
         let folder = self.folder();
@@ -132,11 +155,9 @@ impl WorkspaceParticipant {
     pub(super) fn outcome(&self, task: Task) -> RestoreReport {
         let mut in_progress = self.in_progress.lock();
         let kept = std::mem::take(&mut in_progress.kept);
-        RestoreReport {
-            task,
-            plan: std::mem::take(&mut in_progress.preview),
-            kept: kept.into_iter().map(|kept| kept.kept).collect(),
-        }
+        let kept: Vec<PathBytes> = kept.into_iter().map(|kept| kept.kept).collect();
+        let plan = std::mem::take(&mut in_progress.preview);
+        RestoreReport { task, plan: Plan { kept: kept.clone(), done: true, ..plan }, kept }
     }
 
     /// Returns the folder that the last capture must name; `None` if the folder was moved.
@@ -207,11 +228,18 @@ impl WorkspaceParticipant {
         let mut preview = planned.preview;
         let folder = self.workspace.opened(&chunks)?;
         look_at_folder(&folder, &planned.actions, &mut preview)?;
-        let same =
-            planned.tree == target.capture.tree && !self.workspace.is_elsewhere(&target.capture);
+        let then = self.workspace.then(going.task, going.to, &target.capture, &self.choices)?;
+        look_at_left_out(folder.root(), &chunks, &then, &skips, &mut preview)?;
+        let left_out = capture::store_skips(&skips, &chunks)?;
+        let same = planned.tree == target.capture.tree
+            && left_out == target.capture.skips
+            && !self.workspace.is_elsewhere(&target.capture);
         let upcoming = match same {
             true => target.root,
-            false => self.upcoming_capture(&chunks, planned.tree, &target.capture)?,
+            false => {
+                let left_out = (skips.len() as u64, left_out);
+                self.upcoming_capture(&chunks, planned.tree, &target.capture, left_out)?
+            }
         };
         let mut needed: Vec<ChunkId> = known.into_iter().collect();
         needed.extend(going.present.map(as_chunk));
@@ -227,12 +255,14 @@ impl WorkspaceParticipant {
 
     /// Stores the capture of the tree after the restore: kept files and restored ones. If the
     /// target is a present, the new capture is one too: files that only a present saved are the
-    /// user's own and were never recorded.
+    /// user's own and were never recorded. A restore leaves the paths alone that the present left
+    /// out.
     fn upcoming_capture(
         &self,
         chunks: &dyn Chunks,
         tree: ChunkId,
         target: &Capture,
+        (skipped, skips): (u64, ChunkList),
     ) -> Result<ChunkId> {
         let counts = tree::count(chunks, &tree)?;
         let capture = Capture {
@@ -244,8 +274,8 @@ impl WorkspaceParticipant {
             directories: counts.directories,
             links: counts.links,
             bytes: counts.bytes,
-            skipped: 0,
-            skips: ChunkList::default(),
+            skipped,
+            skips,
         };
         let ids = chunks.put(&[&Node::Capture(capture).encode()])?;
         let id = ids.first().copied();

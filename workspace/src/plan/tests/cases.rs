@@ -165,7 +165,7 @@ fn the_text_and_the_json_of_a_plan_name_each_path() {
     let mut present = last.clone();
     present.insert(path("own"), text("mine"));
     let made = plan_of(&chunks, [&last, &target, &present], &Choices::default(), &[]);
-    let lines = "+ new\\x0a\n~ x\n- gone\n! own  it was never captured\n";
+    let lines = "+ new\\x0a\n~ x\n- gone\n! own  what is there was never captured\n";
     assert_eq!(made.preview.to_string(), lines);
     let json = serde_json::to_value(&made.preview).unwrap();
     assert_eq!(json["conflicts"][0]["why"], "unrecorded");
