@@ -56,7 +56,7 @@ const WORDS: [(&[&str], &str); 14] = [
 ];
 
 /// Words and options that a command does not take, and the words that do it.
-const OPTIONS: [(&str, &[&str], &str); 9] = [
+const OPTIONS: [(&str, &[&str], &str); 8] = [
     ("log", &["--tail", "--head"], "`milepost log TASK -n 5` prints the last steps"),
     ("log", &["--failed", "--errors"], "`milepost log TASK --kind step_failed` has failed steps"),
     ("search", &["--failed"], "`milepost tasks --failed` lists the tasks that failed"),
@@ -67,7 +67,6 @@ const OPTIONS: [(&str, &[&str], &str); 9] = [
         "`milepost serve --listen 127.0.0.1:0` listens on a free port",
     ),
     ("ui", &["--port", "-p", "--host"], "`milepost ui --listen 127.0.0.1:0` takes a free port"),
-    ("diff", &["/"], "`milepost states ADDRESS /POINTER` prints a part of the state over time"),
     ("stats", &[""], "`milepost tasks PATTERN` has the steps, tokens and cost of a task"),
     ("cleanup", &[""], "`milepost cleanup --task TASK --keep 10` is for one task"),
 ];
@@ -77,6 +76,9 @@ const OPTIONS: [(&str, &[&str], &str); 9] = [
 pub fn failure(error: &clap::Error, command: &str, words: &[OsString]) -> Option<Failure> {
     match error.kind() {
         ErrorKind::UnknownArgument => return unknown_argument(error, command, words),
+        ErrorKind::MissingRequiredArgument if command == "milepost diff" => {
+            return pointer_to_diff(words);
+        }
         ErrorKind::InvalidSubcommand => {}
         _ => return None,
     }
@@ -99,7 +101,6 @@ fn unknown_argument(error: &clap::Error, command: &str, words: &[OsString]) -> O
     let is_of = |words: &[&str]| {
         words.iter().any(|word| match *word {
             "" => !given.starts_with('-'),
-            "/" => given.starts_with('/'),
             word => word == given,
         })
     };
@@ -116,6 +117,15 @@ fn unknown_argument(error: &clap::Error, command: &str, words: &[OsString]) -> O
     };
     let message = format!("unexpected argument '{}' found", printable(given));
     Some(Failure::new(message).code_of(USAGE).hint(hint))
+}
+
+/// Returns the failure of a `diff` of a part of two states, which it does not have.
+fn pointer_to_diff(words: &[OsString]) -> Option<Failure> {
+    let is_pointer = |word: &&OsString| word.to_string_lossy().starts_with('/');
+    let given = words.get(2..)?.iter().find(is_pointer)?.to_string_lossy();
+    let message = format!("`{}` is no file: without --files `diff` is of whole states", given);
+    let hint = "`milepost states ADDRESS /POINTER` prints a part of the state at each checkpoint";
+    Some(Failure::new(printable(&message)).code_of(USAGE).hint(hint))
 }
 
 /// Returns the address that two words were meant to be, as `demo good` for `demo@good`.

@@ -114,7 +114,7 @@ impl Scene {
             if commands.is_empty() {
                 wrong.push(format!("{}: ? {line}: prints no command\n{text}", self.name));
             }
-            printed.push(Printed(text.clone()));
+            printed.push(Printed(without_store(&text)));
             for command in commands {
                 let copy = stage.copy();
                 if let Some(why) = self.execute(&copy, &command, &values) {
@@ -175,6 +175,18 @@ fn commands(text: &str, line: &str) -> Vec<String> {
         }
     }
     commands
+}
+
+/// Returns a text whose commands name no store.
+fn without_store(text: &str) -> String {
+    let mut parts = text.split("`milepost --store ");
+    let mut all = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let command = part.split_once(' ').map_or(part, |(_, command)| command);
+        // What the sources print with the option keeps it.
+        all.push_str(&format!("`milepost {command} \u{2}`milepost --store {part}"));
+    }
+    all
 }
 
 /// Returns a line with an option, in the place of the same option with another value.

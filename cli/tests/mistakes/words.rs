@@ -42,6 +42,7 @@ pub const VALUES: &[Row] = &[
     ("log", 2, "<ADDRESS>", "milepost log"),
     ("search", 2, "<TEXT>", "milepost search"),
     ("search ''", 2, "empty", "milepost log"),
+    ("diff run@7 run /step", 2, "without --files", "milepost states ADDRESS /POINTER"),
     ("diff run", 2, "<AFTER>", "milepost diff"),
     ("key", 2, "<FILE>", "milepost key"),
     ("log run react", 2, "react", "milepost log"),
