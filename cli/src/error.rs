@@ -19,7 +19,7 @@ use milepost_formats::{ErrorKind as FormatsKind, Remedy};
 use serde_json::{Value, json};
 
 use crate::output::words::encode;
-use crate::output::{ErrorStyle, commands, printable};
+use crate::output::{ErrorStyle, printable, with_store};
 
 /// Exit code of a request that could not be met.
 pub const UNMET: u8 = 1;
@@ -179,8 +179,7 @@ impl Failure {
         };
         let _ = writeln!(stderr, "{red}error:{plain} {}", printable(message));
         if let Some(hint) = &self.hint {
-            let _ =
-                writeln!(stderr, "{cyan}hint:{plain} {}", printable(&commands::with_store(hint)));
+            let _ = writeln!(stderr, "{cyan}hint:{plain} {}", printable(&with_store(hint)));
         }
     }
 
@@ -189,7 +188,7 @@ impl Failure {
             "error": {
                 "kind": self.kind_name(),
                 "message": message,
-                "hint": self.hint.as_deref().map(commands::with_store),
+                "hint": self.hint.as_deref().map(with_store),
                 "code": self.code,
             }
         })

@@ -4,7 +4,7 @@
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use crate::error::{Failure, Result};
-use crate::output::{Out, commands, printable, printable_lines};
+use crate::output::{Out, printable, printable_lines, with_store};
 
 /// Asks on a terminal. Elsewhere only `--yes` confirms.
 pub fn confirm(yes: bool, note: &str, question: &str, out: &mut Out) -> Result<()> {
@@ -20,7 +20,7 @@ pub fn confirm(yes: bool, note: &str, question: &str, out: &mut Out) -> Result<(
     }
     let note = match note {
         "" => String::new(),
-        note => format!("{}\n", commands::with_store(note)),
+        note => format!("{}\n", with_store(note)),
     };
     match is_yes(&asked(&format!("{note}{question} [y/N] "), out)?) {
         true => Ok(()),

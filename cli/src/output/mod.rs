@@ -5,19 +5,18 @@
 //! units         times, sizes, numbers
 //! words         addresses as text
 //! outcomes      outcomes of lineages as marks
-//! commands      commands in printed texts: they name their store
 //! lineage_tree  lineages as a tree
 //! escaped       bytes and JSON on a terminal
 //! fitted_table  tables that never exceed the terminal
 //! nearest       names near to one that does not exist
 //! body_text     bodies of events as text
+//! printed_commands  commands in messages
 //! bars          progress bars (job_bar: of jobs)
 //! pager         the pager
 //! ```
 
 mod bars;
 mod body_text;
-pub mod commands;
 mod escaped;
 mod fitted_table;
 mod job_bar;
@@ -25,6 +24,7 @@ pub mod lineage_tree;
 pub mod nearest;
 mod outcomes;
 mod pager;
+mod printed_commands;
 mod text;
 mod units;
 pub mod words;
@@ -44,6 +44,7 @@ pub use fitted_table::{FittedRow, FittedTable, NONE};
 pub use job_bar::JobBar;
 pub use outcomes::{outcome_mark, outcomes};
 use pager::Pager;
+pub use printed_commands::{StoreOption, name_store, shell_word, with_store};
 use text::{clean, padded};
 pub use text::{excerpt, fitted, printable, printable_lines, width};
 pub use units::{
@@ -181,7 +182,7 @@ impl Out {
 
     /// Prints a line with commands for the next step: each names the store.
     pub fn advice(&mut self, text: impl AsRef<str>) -> io::Result<()> {
-        self.line(printable(&commands::with_store(text.as_ref())))
+        self.line(printable(&with_store(text.as_ref())))
     }
 
     /// Prints bytes unchanged; on a terminal, escapes control characters.
@@ -308,12 +309,12 @@ fn columns(cells: &[String], widths: &[usize]) -> String {
 
 /// Prints a hint about the next step to standard error.
 pub fn hint(text: &str) {
-    say_in_time(format!("hint: {}", commands::with_store(text)));
+    say_in_time(format!("hint: {}", with_store(text)));
 }
 
 /// Prints a note to standard error.
 pub fn note(text: &str) {
-    say_in_time(format!("milepost: {}", printable(&commands::with_store(text))));
+    say_in_time(format!("milepost: {}", printable(&with_store(text))));
 }
 
 /// Prints the text, or holds it back while the pager runs.

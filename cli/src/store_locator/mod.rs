@@ -1,8 +1,10 @@
 //! Location of the store, and checks before it is opened. `holder` finds the program that has it
-//! open, for commands that create it; `keys` finds its key.
+//! open, for commands that create it; `keys` finds its key; `others` has the stores that commands
+//! here do not find by themselves.
 
 mod holder;
 mod keys;
+mod others;
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -19,8 +21,10 @@ use milepost_server::ServerOptions;
 
 use crate::backend::Remote;
 use crate::error::{Failure, Result, is_denied};
-use crate::output::{bar, commands, note};
+use crate::output::{bar, note, shell_word};
 use crate::outside;
+
+pub use others::in_other;
 
 /// Name of the store's folder.
 pub const FOLDER: &str = ".milepost";
@@ -76,8 +80,6 @@ impl StoreArgs {
 
     /// Finds the store in a folder that was found before.
     pub fn find_at(&self, dir: &Path) -> Result<Opened> {
-        let found = Self { dir: Some(dir.to_owned()), server: None, ..self.clone() };
-        found.name_in_commands();
         self.found_at(dir, &self.options_for(dir, Options::default().create(false))?, false)
     }
 
@@ -129,24 +131,6 @@ impl StoreArgs {
             }
     }
 
-    /// Makes printed commands name the store with the options of this one, unless they find it by
-    /// themselves.
-    pub fn name_in_commands(&self) {
-        let of = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
-        let real = |dir: PathBuf| std::fs::canonicalize(&dir).unwrap_or(dir);
-        let is_found = |dir: &PathBuf| by_itself().map(real) == Some(real(dir.clone()));
-        let dir = self.dir.as_ref().filter(|dir| !is_found(dir));
-        let options = [
-            ("--store", dir.map(|dir| dir.display().to_string())),
-            ("--server", self.server.clone()),
-            ("--key-file", of(&self.key_file)),
-            ("--trust", self.trust.then(String::new)),
-        ];
-        let given: Vec<_> =
-            options.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-        commands::name_store(&given);
-    }
-
     /// Returns the address of the service that replaces a store.
     fn url(&self) -> Option<String> {
         // A store on the command line overrides the environment.
@@ -194,8 +178,10 @@ impl StoreArgs {
             })?,
         };
         if !dir.exists() {
-            return Err(Failure::new(format!("no store at {}", dir.display()))
-                .hint(format!("`milepost --store {} init` makes one", commands::path(&dir))));
+            return Err(Failure::new(format!("no store at {}", dir.display())).hint(format!(
+                "`milepost --store {} init` makes one",
+                shell_word(&dir.display().to_string())
+            )));
         }
         self.check_owner(&dir)?;
         Ok(dir)
@@ -450,17 +436,6 @@ pub fn project_here() -> Option<PathBuf> {
         project.join(FOLDER).is_dir() || outside::store_of(project).is_some_and(|it| it.is_dir())
     };
     here.ancestors().find(has_store).map(Path::to_owned)
-}
-
-/// Returns the folder of the store that a command finds without options. `None`: a service, or
-/// none.
-fn by_itself() -> Option<PathBuf> {
-    let of = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-    match (of("MILEPOST_SERVER"), of("MILEPOST_STORE")) {
-        (Some(_), _) => None,
-        (None, Some(dir)) => Some(dir.into()),
-        (None, None) => nearest().ok().flatten(),
-    }
 }
 
 /// Finds the nearest store from the current folder upwards: in a folder, or outside for it. A link

@@ -17,6 +17,7 @@ use crate::root_checks;
 use crate::scan::{ScanInput, ScanRequest, ScanResult, ScanState, Storing, Watching, scan};
 use crate::status::States;
 use crate::tree;
+use crate::workspace::is_gone;
 
 /// Size of a chunk of a list of skips in bytes.
 const SKIPS_CHUNK: usize = 256 << 10;
@@ -170,6 +171,9 @@ impl CaptureBuild {
 pub(crate) fn store(storage: &Storage<'_>) -> Result<(CaptureBuild, ScanResult)> {
     let Storage { folder, options, states, chunks, workspaces_dir, .. } = *storage;
     let Storage { known, before, moved, kept, .. } = *storage;
+    if options.may_be_gone && is_gone(folder) {
+        return store_nothing(storage);
+    }
     let root = at_root(folder).map_err(|e| error::io("open", folder, &e.into()))?;
     let itself = root.itself();
     let identity = itself.map_err(|e| error::io("look at", folder, &e.into()))?.identity();
@@ -234,6 +238,20 @@ pub(crate) fn store(storage: &Storage<'_>) -> Result<(CaptureBuild, ScanResult)>
         place: cache_path.map(|path| (path, identity)),
     };
     Ok((taken, result))
+}
+
+/// Stores the capture of a folder that does not exist: an empty one.
+fn store_nothing(storage: &Storage<'_>) -> Result<(CaptureBuild, ScanResult)> {
+    let Storage { folder, chunks, known, before, moved, .. } = *storage;
+    let last = match known {
+        Some(root) => last(chunks, &root, Some(folder).filter(|_| !moved))?,
+        None => None,
+    };
+    let mut result = ScanResult::empty(chunks)?;
+    let over = last.filter(|_| before.is_some()).map(|(over, _)| over);
+    let root = store_capture(storage, over, &mut result)?;
+    let (cache, watching, place) = (Arc::default(), None, None);
+    Ok((CaptureBuild { root, last, cache, watching, place }, result))
 }
 
 /// Returns the entry of the store's folder; `None` for a store without one.

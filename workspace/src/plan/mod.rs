@@ -35,6 +35,7 @@ pub use report::{PathConflict, Plan, PlanNote, Way};
 
 pub(crate) use authors::{Author, Authors, Counted};
 pub(crate) use choices::Choice;
+pub(crate) use ignored::{SkippedPaths, is_by_size};
 pub(crate) use left_out::{Then, look_at_left_out};
 pub(crate) use preflight::look_at_folder;
 pub(crate) use three_way::{OPEN, make};
@@ -60,6 +61,9 @@ pub(crate) struct Trees<'a> {
     pub(crate) present: ChunkId,
     /// Paths that the scan of the present left out, in order.
     pub(crate) skips: &'a [Skip],
+    /// Paths that the captures of **L** and **T** left out, in order.
+    pub(crate) last_skips: &'a [Skip],
+    pub(crate) target_skips: &'a [Skip],
     pub(crate) choices: &'a Choices,
     /// `true` if the target was captured from another folder.
     pub(crate) elsewhere: bool,
