@@ -4,25 +4,56 @@ import type { Route } from "../address.ts";
 import { count, measure, shortTime } from "../format.ts";
 import { Text } from "../text/Text.tsx";
 import { words } from "../words/index.ts";
-import { known, placeAt } from "./lines.ts";
+import type { Pointed } from "./Chart.tsx";
+import { known, lookOf, nearest, placeAt } from "./lines.ts";
 
 interface ValuesProps {
   route: Extract<Route, { screen: "metrics" }>;
   names: readonly string[];
-  x: number | null;
+  pointed: Pointed | null;
   chosen: number;
   choose: (index: number) => void;
 }
 
-function valueOf(name: string, index: number, x: number | null): string {
+/** Values of a bucket: the last one, or that at the pointer, and how far the others reach. */
+function valueOf(name: string, index: number, pointed: Pointed | null) {
+  const w = words.value;
   const line = known.value.get(name)?.[index];
   if (!line) return "";
-  const place = x === null ? line.places[line.places.length - 1] : placeAt(line, x);
-  return place ? measure(place.last) : words.value.notThere;
+  const place = pointed ? placeAt(line, pointed.x) : line.places.at(-1);
+  if (!place) return w.notThere;
+  const near = pointed?.name === name ? nearest(place, pointed.height).value : place.last;
+  return (
+    <>
+      {measure(near)}
+      {place.min !== place.max && (
+        <span class="dim">
+          {" "}
+          {w.min} {measure(place.min)}, {w.max} {measure(place.max)}{" "}
+          {w.ofValues(count(place.count))}
+        </span>
+      )}
+    </>
+  );
 }
 
-export function Values({ route, names, x, chosen, choose }: ValuesProps) {
+/** Piece of a line, as the charts draw it. */
+function Swatch({ index, chosen }: { index: number; chosen: number }) {
+  const { colour, dash, width } = lookOf(index, chosen);
+  return (
+    <svg width="26" height="8" aria-hidden="true">
+      <path
+        d="M0 4H26"
+        style={{ stroke: `var(${colour})`, strokeWidth: String(width) }}
+        stroke-dasharray={dash.join(" ")}
+      />
+    </svg>
+  );
+}
+
+export function Values({ route, names, pointed, chosen, choose }: ValuesProps) {
   const w = words.value;
+  const x = pointed?.x ?? null;
   const at = x === null ? null : route.x === "time" ? shortTime(x) : count(x);
   const title = at === null ? w.lastValues : w.valuesAt(at);
   return (
@@ -32,6 +63,7 @@ export function Values({ route, names, x, chosen, choose }: ValuesProps) {
         {route.at.slice(0, 50).map((address, i) => (
           <>
             <h3>
+              <Swatch index={i} chosen={chosen} />
               <button
                 type="button"
                 class="link"
@@ -53,7 +85,7 @@ export function Values({ route, names, x, chosen, choose }: ValuesProps) {
                   <dt>
                     <Text text={name} />
                   </dt>
-                  <dd class="m">{valueOf(name, i, x)}</dd>
+                  <dd class="m">{valueOf(name, i, pointed)}</dd>
                 </>
               ))}
             </dl>
