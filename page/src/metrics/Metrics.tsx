@@ -209,7 +209,7 @@ export function Metrics({ route }: { route: MetricsRoute }) {
           ))}
           {ticks?.list}
         </div>
-        <Values route={route} names={shown} pointed={pointed} chosen={chosen} choose={setChosen} />
+        <Values route={route} names={shown} pointed={pointed} chosen={chosen} choose={setChosen} onOpen={open} />
       </main>
     </Frame>
   );

@@ -5,7 +5,8 @@ import { count, measure, shortTime } from "../format.ts";
 import { Text } from "../text/Text.tsx";
 import { words } from "../words/index.ts";
 import type { Pointed } from "./Chart.tsx";
-import { known, lookOf, nearest, placeAt } from "./lines.ts";
+import { endsOf, known, lookOf, nearest, placeAt } from "./lines.ts";
+import type { Line, Near } from "./lines.ts";
 
 interface ValuesProps {
   route: Extract<Route, { screen: "metrics" }>;
@@ -13,6 +14,7 @@ interface ValuesProps {
   pointed: Pointed | null;
   chosen: number;
   choose: (index: number) => void;
+  onOpen: (address: string, offset: string) => void;
 }
 
 /** Values of a bucket: the last one, or that at the pointer, and how far the others reach. */
@@ -29,11 +31,31 @@ function valueOf(name: string, index: number, pointed: Pointed | null) {
       {place.min !== place.max && (
         <span class="dim">
           {" "}
-          {w.min} {measure(place.min)}, {w.max} {measure(place.max)}{" "}
-          {w.ofValues(count(place.count))}
+          {w.ofValues(count(place.count), measure(place.min), measure(place.max))}
         </span>
       )}
     </>
+  );
+}
+
+/** The least and the greatest value of a line, which lead to their events. */
+function Ends({ line, open }: { line: Line | undefined; open: (offset: string) => void }) {
+  const w = words.value;
+  const ends = line && endsOf(line);
+  if (!ends) return null;
+  const link = (name: string, { value, at }: Near) => (
+    <>
+      {name}{" "}
+      <button type="button" class="link" title={`@${at}`} onClick={() => open(String(at))}>
+        {measure(value)}
+      </button>{" "}
+    </>
+  );
+  return (
+    <div class="dim">
+      {link(w.min, ends.min)}
+      {link(w.max, ends.max)}
+    </div>
   );
 }
 
@@ -51,7 +73,7 @@ function Swatch({ index, chosen }: { index: number; chosen: number }) {
   );
 }
 
-export function Values({ route, names, pointed, chosen, choose }: ValuesProps) {
+export function Values({ route, names, pointed, chosen, choose, onOpen }: ValuesProps) {
   const w = words.value;
   const x = pointed?.x ?? null;
   const at = x === null ? null : route.x === "time" ? shortTime(x) : count(x);
@@ -85,7 +107,13 @@ export function Values({ route, names, pointed, chosen, choose }: ValuesProps) {
                   <dt>
                     <Text text={name} />
                   </dt>
-                  <dd class="m">{valueOf(name, i, pointed)}</dd>
+                  <dd class="m">
+                    {valueOf(name, i, pointed)}
+                    <Ends
+                      line={known.value.get(name)?.[i]}
+                      open={(offset) => onOpen(address, offset)}
+                    />
+                  </dd>
                 </>
               ))}
             </dl>

@@ -105,6 +105,18 @@ export function nearest(place: Place, height: number): Near {
   return best;
 }
 
+/** Returns the least and the greatest value of a line; null without one that is a number. */
+export function endsOf(line: Line): { min: Near; max: Near } | null {
+  const places = line.places.filter((place) => place.min <= place.max);
+  if (places.length === 0) return null;
+  const low = places.reduce((best, one) => (one.min < best.min ? one : best));
+  const high = places.reduce((best, one) => (one.max > best.max ? one : best));
+  return {
+    min: { value: low.min, at: low.minAt },
+    max: { value: high.max, at: high.maxAt },
+  };
+}
+
 const COLOURS = ["--dim", "--warn", "--ok", "--bad"];
 const DASHES = [[], [5, 3], [2, 2], [8, 3, 2, 3]];
 

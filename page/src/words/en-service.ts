@@ -91,7 +91,6 @@ export const service = {
   outcomeAny: "outcome: any",
   outcomeBad: "outcome: bad",
   outcomeGood: "outcome: good",
-  polling: "asks every 2 s",
   emptyStore: "There are no tasks yet",
   emptyStoreHow: "Record a run, and it appears here:",
   nothingFound: "No task matches",

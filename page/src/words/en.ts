@@ -180,7 +180,7 @@ export const en = {
   noMetricsHow: 'A step_finished event carries them: {"metrics": {"loss": 0.5}}.',
   lastValues: "Last values",
   valuesAt: (x: string) => `At ${x}`,
-  ofValues: (n: string) => `of ${one(n, "value")}`,
+  ofValues: (n: string, min: string, max: string) => `${one(n, "value")} from ${min} to ${max}`,
   notThere: "not there",
   chartOf: (name: string, n: string) => `${name} of ${one(n, "lineage")}`,
 
@@ -206,6 +206,7 @@ export const en = {
   findHint: "find in this lineage (press /)",
   live: "live",
   disconnected: "no connection",
+  polling: "asks every 2 s",
   liveNew: (n: string) => one(n, "new event"),
   loading: "Loading…",
   stillReading: (what: string) => `Reading ${what}…`,

@@ -89,7 +89,6 @@ export const service: Pick<Words, keyof typeof english> = {
   outcomeAny: "结果:任意",
   outcomeBad: "结果:坏",
   outcomeGood: "结果:好",
-  polling: "每 2 秒查询",
   emptyStore: "还没有任务",
   emptyStoreHow: "记录一次运行,它就会出现在这里:",
   nothingFound: "没有匹配的任务",

@@ -170,7 +170,7 @@ export const zh: Words = {
   noMetricsHow: '指标由 step_finished 事件携带:{"metrics": {"loss": 0.5}}。',
   lastValues: "最后的值",
   valuesAt: (x) => `在 ${x} 处`,
-  ofValues: (n) => `(共 ${n} 个值)`,
+  ofValues: (n, min, max) => `${n} 个值,从 ${min} 到 ${max}`,
   notThere: "没有",
   chartOf: (name, n) => `${n} 条谱系的 ${name}`,
 
@@ -193,6 +193,7 @@ export const zh: Words = {
   findHint: "在此谱系中查找(按 /)",
   live: "实时",
   disconnected: "没有连接",
+  polling: "每 2 秒查询",
   liveNew: (n) => `${n} 个新事件`,
   loading: "加载中…",
   stillReading: (what) => `正在读取${what}…`,

@@ -118,9 +118,9 @@ test("follows_the_head_and_does_not_jump_for_who_reads", async () => {
   await press(page, "g");
   await until("the first turn", async () => (await selected.innerText()).includes("0 stones"));
   add(50);
-  await sees(page, "50 new");
+  await sees(page, "200 new events");
   assert.match(await selected.innerText(), /0 stones/);
-  await page.getByRole("button", { name: "50 new" }).click();
+  await page.getByRole("button", { name: "200 new events" }).click();
   await until("the head", async () => /new 1/.test(await selected.innerText()));
 
   // Many events: none is missing.
