@@ -8,6 +8,9 @@ import type { Pointed } from "./Chart.tsx";
 import { endsOf, known, lookOf, nearest, placeAt } from "./lines.ts";
 import type { Line, Near } from "./lines.ts";
 
+/** Histories of which all have their least and greatest values; of more, the chosen one. */
+const FEW = 10;
+
 interface ValuesProps {
   route: Extract<Route, { screen: "metrics" }>;
   names: readonly string[];
@@ -109,10 +112,12 @@ export function Values({ route, names, pointed, chosen, choose, onOpen }: Values
                   </dt>
                   <dd class="m">
                     {valueOf(name, i, pointed)}
-                    <Ends
-                      line={known.value.get(name)?.[i]}
-                      open={(offset) => onOpen(address, offset)}
-                    />
+                    {(i === chosen || route.at.length <= FEW) && (
+                      <Ends
+                        line={known.value.get(name)?.[i]}
+                        open={(offset) => onOpen(address, offset)}
+                      />
+                    )}
                   </dd>
                 </>
               ))}

@@ -288,7 +288,7 @@ export function Tasks({ route }: { route: TasksRoute }) {
         ["find", null, w.search],
         ["actions", null, w.actions],
       ]}
-      followed={({ stream: "live", polling: "polling", none: "" } as const)[source.live.value]}
+      followed={!there ? "" : ({ stream: "live", polling: "polling", none: "" } as const)[source.live.value]}
     >
       <main class="cols" aria-label={w.tasks}>
         <div class="grid-tasks">
