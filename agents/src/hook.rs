@@ -19,7 +19,7 @@ pub const HOOK_WAIT: Duration = Duration::from_millis(1300);
 const KEPT_OF_CUT: usize = 64 << 10;
 
 /// Variables with the project of an agent, in the order in which they count.
-const PROJECTS: [&str; 2] = ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR"];
+pub const PROJECTS: [&str; 2] = ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR"];
 
 /// Variables that a document is kept with. All others may be secrets.
 const VARIABLES: [&str; 15] = [

@@ -31,7 +31,7 @@
 //! let before = "{\n  \"model\": \"opus\"\n}\n";
 //! let program = std::path::Path::new("/usr/bin/milepost");
 //! let edited = settings::install(before, Agent::ClaudeCode, program).unwrap();
-//! assert_eq!(edited.events.len(), 9);
+//! assert_eq!(edited.events.len(), 11);
 //! assert_eq!(settings::uninstall(&edited.text).unwrap().text, before);
 //! ```
 
@@ -50,6 +50,6 @@ pub use agent::{Agent, HookFile, SettingsScope};
 pub use environment::Environment;
 pub use error::Error;
 pub use guard::Guard;
-pub use hook::{HOOK_WAIT, HookCall, project, project_of, real};
+pub use hook::{HOOK_WAIT, HookCall, PROJECTS, project, project_of, real};
 pub use hook_times::{HookTimes, TimedHook, percentile_us};
 pub use spool::{Spool, SpoolResult};

@@ -20,6 +20,10 @@ pub struct BisectedForm {
     pub step: Option<Big>,
     /// The changes of the state that the event made.
     pub changes: ChangesForm,
+    /// The address of the event after which the condition no longer holds. Without it, the
+    /// condition holds at the point of the search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
     /// The number of states that were looked at.
     pub states: Big,
 }

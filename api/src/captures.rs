@@ -37,13 +37,14 @@ pub struct CapturedForm {
     pub stored: Big,
     /// Number of paths that were left out.
     pub skips: Big,
-    /// Paths that the default list left out for the first time.
+    /// Paths that were left out for the first time, by the default list or by their size.
     pub left_out: Option<LeftOutForm>,
     /// The restore that was interrupted before, and was taken back.
     pub recovered: Option<RecoveredFolder>,
 }
 
-/// Paths that a capture left out by the default list, unless the capture before did too.
+/// Paths that a capture left out, and the capture before did not: by the default list, with their
+/// number and sizes, and by their size.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct LeftOutForm {
@@ -55,6 +56,12 @@ pub struct LeftOutForm {
     pub more: bool,
     /// The largest ones.
     pub largest: Vec<LeftOutPath>,
+    /// Files over the limit of one file or of the capture; the largest first, at most 100.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_size: Vec<LeftOutPath>,
+    /// True if git's index cannot be read, so that what it tracks may be left out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unread_index: bool,
 }
 
 /// A path that a capture left out.

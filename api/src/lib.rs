@@ -120,4 +120,4 @@ pub use summary_query::{SortValue, SummaryFilter, SummaryOrder};
 pub use tasks::{LineageForm, ParentForm, TaskForm};
 pub use tools::{FileCounts, ToolCallForm, ToolReturnForm};
 pub use values::{Big, micros};
-pub use verify::{FaultForm, VerifyForm};
+pub use verify::{FaultForm, RepairForm, VerifyForm};

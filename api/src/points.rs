@@ -130,6 +130,10 @@ pub enum FileChangeKind {
     Mode,
     /// In both, at different paths.
     Renamed,
+    /// Only in the earlier capture: the later one left the path out.
+    LeftOut,
+    /// Only in the later capture: the earlier one left the path out.
+    TakenIn,
 }
 
 /// A difference between two captures. `diff --files --json` prints the same changes.

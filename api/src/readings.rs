@@ -322,6 +322,8 @@ pub struct SeriesForm {
 pub enum AlignOp {
     /// Equal turns.
     Same,
+    /// Turns that only say something, in other words: no difference.
+    Said,
     /// Turns of the same tool or kind, with different contents.
     Changed,
     /// A turn of the first history only.
@@ -352,6 +354,9 @@ pub struct AlignedForm {
 pub struct AlignCountsForm {
     /// Equal turns.
     pub same: Big,
+    /// Turns that say something in other words.
+    #[serde(default)]
+    pub said: Big,
     /// Changed turns.
     pub changed: Big,
     /// Turns of the first history only.

@@ -162,7 +162,8 @@ pub fn folders(engine: &Engine, task: &str) -> Result<FoldersForm> {
 }
 
 /// Verifies the store, or one task. With `states`, also folds every lineage from its beginning. An
-/// anchor is compared with the whole store.
+/// anchor is compared with the whole store. With `acknowledge`, the repairs in the answer are
+/// acknowledged, and the next one has them no more.
 ///
 /// # Errors
 ///
@@ -172,6 +173,7 @@ pub fn verify(
     task: Option<&str>,
     states: bool,
     anchor: Option<&Anchor>,
+    acknowledge: bool,
     told: &mut dyn FnMut(u64, u64),
 ) -> Result<VerifyForm> {
     let integrity = engine.integrity();
@@ -181,6 +183,15 @@ pub fn verify(
     }
     if states {
         report.faults.extend(integrity.verify_states(task)?);
+    }
+    if task.is_none() {
+        integrity.note_verified(&report);
+    }
+    if acknowledge && !report.repairs.is_empty() {
+        integrity.acknowledge_repairs()?;
+        let all = integrity.repairs()?;
+        let before = all.len().saturating_sub(report.repairs.len());
+        report.repairs = all.into_iter().skip(before).collect();
     }
     Ok(report.into())
 }
@@ -192,7 +203,7 @@ const CHANGES: ChangeLimits = ChangeLimits { changes: 100, bytes: 1 << 20 };
 ///
 /// # Errors
 ///
-/// `Invalid`: the condition does not hold at the point, or holds at the good one already. Others as
+/// `Invalid`: the condition holds nowhere up to the point, or at the good one already. Others as
 /// [`Query::bisect`](milepost::query::Query::bisect).
 pub fn bisect(
     view: &View,
@@ -210,6 +221,7 @@ pub fn bisect(
         step: after.step.as_ref().map(|step| Big(step.number)),
         event: EventAt::of(found, event, hash),
         changes: changes.into(),
+        until: search.until().map(|until| until.to_string()),
         states: Big(search.looked()),
     })
 }

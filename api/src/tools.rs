@@ -28,7 +28,7 @@ pub struct ToolCallForm {
     /// The id of the capture before it, if files were captured.
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub root: Option<Hash>,
-    /// Paths that the default list left out for the first time.
+    /// Paths that the capture before it left out for the first time.
     pub left_out: Option<LeftOutForm>,
     /// The restore that was interrupted before, and was taken back.
     pub recovered: Option<RecoveredFolder>,
@@ -45,6 +45,9 @@ pub struct ToolReturnForm {
     pub root: Option<Hash>,
     /// The changes since the capture before.
     pub changes: Option<FileCounts>,
+    /// Paths that the capture after it left out for the first time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<LeftOutForm>,
     /// The lineage that is active now, if it is another one: then no checkpoint is marked.
     #[cfg_attr(feature = "schema", schema(value_type = Option<u32>))]
     pub moved_to: Option<LineageId>,
@@ -62,6 +65,9 @@ pub struct FileCounts {
     pub deleted: Big,
     /// Renamed files.
     pub renamed: Big,
+    /// Files that one of the captures left out: not created or deleted.
+    #[serde(default)]
+    pub left_out: Big,
     /// Folders that were created or deleted, or have other permission bits.
     pub folders: Big,
 }

@@ -19,7 +19,7 @@ use milepost_formats::{ErrorKind as FormatsKind, Remedy};
 use serde_json::{Value, json};
 
 use crate::output::words::encode;
-use crate::output::{ErrorStyle, printable};
+use crate::output::{ErrorStyle, printable, with_store};
 
 /// Exit code of a request that could not be met.
 pub const UNMET: u8 = 1;
@@ -179,7 +179,7 @@ impl Failure {
         };
         let _ = writeln!(stderr, "{red}error:{plain} {}", printable(message));
         if let Some(hint) = &self.hint {
-            let _ = writeln!(stderr, "{cyan}hint:{plain} {}", printable(hint));
+            let _ = writeln!(stderr, "{cyan}hint:{plain} {}", printable(&with_store(hint)));
         }
     }
 
@@ -188,7 +188,7 @@ impl Failure {
             "error": {
                 "kind": self.kind_name(),
                 "message": message,
-                "hint": self.hint,
+                "hint": self.hint.as_deref().map(with_store),
                 "code": self.code,
             }
         })

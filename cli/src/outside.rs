@@ -9,7 +9,8 @@
 //! the path. The store stays when the project is removed. A project that is moved finds it again
 //! when its folder here is named for the new path, or with `--store`.
 
-use std::os::unix::ffi::OsStrExt as _;
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
 use milepost_runtime::hooks::user_data_folder;
@@ -22,6 +23,28 @@ const NAME_MAX: usize = 40;
 /// Returns the place of a project's store. `None` if the environment names no folder for data.
 pub fn store_of(project: &Path) -> Option<PathBuf> {
     Some(folder_of(project)?.join("store"))
+}
+
+/// Returns the projects whose folders are gone, with their stores, those used last in front.
+pub fn gone() -> Vec<(PathBuf, PathBuf)> {
+    let folders = user_data_folder().and_then(|data| data.join("projects").read_dir().ok());
+    let mut gone: Vec<_> = folders
+        .into_iter()
+        .flatten()
+        .filter_map(|folder| {
+            let folder = folder.ok()?.path();
+            let project =
+                PathBuf::from(OsString::from_vec(std::fs::read(folder.join("project")).ok()?));
+            let used = folder.join("store").metadata().ok()?.modified().ok()?;
+            let is_gone = std::fs::symlink_metadata(&project)
+                .is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
+            // A folder here that was copied or renamed by hand names another project.
+            let is_own = folder_of(&project).as_ref() == Some(&folder);
+            (is_gone && is_own).then(|| (used, (project, folder.join("store"))))
+        })
+        .collect();
+    gone.sort();
+    gone.into_iter().rev().map(|(_, found)| found).collect()
 }
 
 /// Creates the folder for a project's store, and returns the place of the store.

@@ -103,7 +103,7 @@ fn installing_twice_is_once_and_uninstalling_gives_every_byte_back() {
     assert!(plan.contains("+        \"SessionStart\": ["), "{plan}");
     let out = home.say("agent install claude-code").ok();
     assert!(out.contains(".claude/settings.json: SessionStart, UserPromptSubmit, "), "{out}");
-    assert!(out.contains("claude-code: 9 hooks installed"), "{out}");
+    assert!(out.contains("claude-code: 11 hooks installed"), "{out}");
     assert!(out.contains("/projects/shop-") && out.contains("for sessions in "), "{out}");
     let there = home.read(".claude/settings.json");
     assert_eq!(mode(&file), 0o640);
@@ -119,7 +119,7 @@ fn installing_twice_is_once_and_uninstalling_gives_every_byte_back() {
     assert!(again.contains("the hooks are in") && !again.contains('+'), "{again}");
     assert_eq!(home.read(".claude/settings.json"), there);
     let out = home.say("agent uninstall claude-code").ok();
-    assert!(out.contains("claude-code: 9 hooks taken out"), "{out}");
+    assert!(out.contains("claude-code: 11 hooks taken out"), "{out}");
     assert_eq!(home.read(".claude/settings.json"), OWN);
     let copy = out.lines().find_map(|line| line.trim().strip_prefix("the file from before: "));
     assert_eq!(fs::read_to_string(copy.unwrap()).unwrap(), there);
@@ -230,7 +230,7 @@ fn a_dry_run_touches_nothing() {
     home.say("agent install claude-code").ok();
     let before = home.files();
     let out = home.say("agent uninstall --all --dry-run").ok();
-    assert!(out.contains("9 hooks would be taken out"), "{out}");
+    assert!(out.contains("11 hooks would be taken out"), "{out}");
     assert_eq!(home.files(), before);
 }
 
@@ -325,6 +325,8 @@ fn status_names_the_agents_their_versions_and_hooks_that_record_nothing() {
     home.write(".gemini/settings.json", "{");
     let out = home.say("agent status").ok();
     assert!(out.contains("2.1.330") && out.contains("unreadable"), "{out}");
+    // It answers at once from here on.
+    home.program("codex", "exit 1");
     let status = home.json("agent status --json");
     assert_eq!(status["agents"][0]["user"]["installed"], json!([]));
     assert_eq!(status["agents"][1]["found"], true);
@@ -335,7 +337,7 @@ fn status_names_the_agents_their_versions_and_hooks_that_record_nothing() {
     assert!(out.contains("1 cannot be recorded, 2 found no room"), "{out}");
     home.say("agent install claude-code").ok();
     let status = home.json("agent status --json");
-    assert_eq!(status["agents"][0]["user"]["installed"].as_array().unwrap().len(), 9);
+    assert_eq!(status["agents"][0]["user"]["installed"].as_array().unwrap().len(), 11);
     let text = home.read(".claude/settings.json");
     let here = fs::canonicalize(env!("CARGO_BIN_EXE_milepost")).unwrap().display().to_string();
     home.write(".claude/settings.json", &text.replace(&here, "/gone/milepost"));

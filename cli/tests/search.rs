@@ -47,13 +47,54 @@ fn two_lineages_are_the_same_up_to_where_they_part() {
     let json = place.json("compare airline-0/0 airline-7");
     let items = json["items"].as_array().unwrap();
     let common: usize = json["common"].as_str().unwrap().parse().unwrap();
-    assert!(items[..common].iter().all(|item| item["op"] == "same"));
-    assert!(items.len() > common && items[common]["op"] != "same");
+    let is_alike = |item: &Value| item["op"] == "same" || item["op"] == "said";
+    assert!(items[..common].iter().all(is_alike));
+    assert!(items.len() > common && !is_alike(&items[common]));
     let mut command = place.command(["compare", "airline-0/0", "airline-7"]);
     let out = common::Ran::of(command.env("COLUMNS", "80").output().unwrap()).ok();
     assert!(out.lines().nth(1).unwrap().starts_with("A  airline-0/0@"), "{out}");
     assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
     place.say("compare react nope").failed(1, "nope");
+}
+
+#[test]
+fn histories_are_called_the_same_only_if_their_states_are() {
+    let place = Place::new();
+    let call = |arguments: &str| {
+        format!(
+            "{{\"kind\":\"message\",\"role\":\"assistant\",\"content\":\"I look\"}}\n\
+             {{\"kind\":\"tool_called\",\"call\":\"c\",\"tool\":\"ls\",\"arguments\":{arguments}}}\n"
+        )
+    };
+    let patch = |value| {
+        format!(
+            "{{\"kind\":\"variables_patched\",\"form\":\"merge\",\"patch\":{{\"x\":{value}}}}}\n"
+        )
+    };
+    let says =
+        |text| format!("{{\"kind\":\"message\",\"role\":\"assistant\",\"content\":\"{text}\"}}\n");
+    for (name, lines) in [
+        ("a", call("{\"p\":1,\"q\":2}") + &patch(1)),
+        ("b", call("{ \"p\": 1, \"q\": 2 }") + &patch(1)),
+        ("c", call("{\"p\":1,\"q\":2}") + &patch(2)),
+        ("d", says("one") + &patch(1)),
+        ("e", says("two") + &patch(1)),
+    ] {
+        place.write(&format!("{name}.jsonl"), lines);
+        place.say(&format!("record --user ana --task {name} {name}.jsonl")).ok();
+    }
+    let last = |words: &str| place.say(words).ok().lines().last().unwrap().to_owned();
+    assert!(last("compare a a").starts_with("the same: "), "{}", last("compare a a"));
+    let json = place.json("compare a b");
+    assert!(json["items"].as_array().unwrap().iter().all(|item| item["op"] == "same"), "{json}");
+    let out = place.say("compare a c").ok();
+    assert!(!out.contains("the same") && out.contains("no turn differs: 1 turn"), "{out}");
+    assert!(out.contains("the states differ in 1 value: `milepost diff a"), "{out}");
+    assert_eq!(place.json("compare a c")["differing_values"], "1");
+    let out = place.say("compare d e").ok();
+    assert!(!out.contains("the same") && out.contains("1 said otherwise"), "{out}");
+    let texts = place.json("compare d e --texts");
+    assert_eq!(texts["items"][0]["op"], "changed", "{texts}");
 }
 
 #[test]

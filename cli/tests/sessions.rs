@@ -224,7 +224,8 @@ fn a_folder_of_sessions_is_imported_with_all_there_is_in_it() {
     fs::write(folder.join("s/subagents/agent-77.jsonl"), agent).unwrap();
     fs::write(folder.join("notes.jsonl"), "{\"type\":\"message\"}\n").unwrap();
     let ran = place.say("import projects --json");
-    assert!(ran.err.contains("projects: 1 other file in it without a run or an export"), "{ran:?}");
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.err.contains("notes.jsonl: no run that is known, by its content"), "{ran:?}");
     let said: Value = serde_json::from_str(&ran.out).unwrap();
     let mut ids: Vec<&str> =
         said["tasks"].as_array().unwrap().iter().map(|t| text(t, "id")).collect();

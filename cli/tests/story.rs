@@ -83,10 +83,24 @@ fn bisect_prints_the_event_its_changes_and_what_to_do_next() {
 }
 
 #[test]
+fn what_held_before_and_does_not_hold_at_the_end_is_found_and_not_denied() {
+    let place = scored();
+    let found = culprit(&place);
+    let out = bisect(&place, &["t", "--when", "/variables/score == 10"]).ok();
+    assert!(out.contains("t@1 is the first event"), "{out}");
+    assert!(out.contains(&format!("so for 22 events: after {found} it is not so")), "{out}");
+    let out = bisect(&place, &["t", "--json", "--when", "/variables/step == 7"]).ok();
+    let form: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&form["found"], &form["until"]), (&json!("t@7"), &json!("t@8")));
+    let ran = bisect(&place, &["t", "--run", "--", "true"]);
+    ran.failed(1, "it may have been so before");
+}
+
+#[test]
 fn bisect_refuses_what_it_cannot_search() {
     let place = scored();
     bisect(&place, &["t", "--when", "/variables/score <"]).failed(2, "at character 19");
-    bisect(&place, &["t", "--when", "/variables/score > 100"]).failed(1, "is not so at");
+    bisect(&place, &["t", "--when", "/variables/score > 100"]).failed(1, "it is so nowhere from");
     bisect(&place, &["t", "--when", "/message_count == 0"]).failed(1, "already");
     bisect(&place, &["t@3", "--good", "t@9", "--when", "exists /phase"]).failed(1, "comes first");
     for usage in [&["t"][..], &["t", "--run"], &["t", "--when", "x", "--run", "--", "true"], &[]] {

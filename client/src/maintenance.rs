@@ -153,6 +153,13 @@ impl Verify {
         self
     }
 
+    /// Also acknowledges the repairs in the answer: later verifications do not count them.
+    #[must_use]
+    pub fn acknowledge(mut self, acknowledge: bool) -> Self {
+        self.0.acknowledge = acknowledge;
+        self
+    }
+
     /// Also compares the whole store with an earlier result of [`Client::anchor`].
     #[must_use]
     pub fn anchor(mut self, anchor: Json) -> Self {

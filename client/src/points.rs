@@ -73,11 +73,12 @@ impl Client {
     }
 
     /// Searches for the first event after which a condition holds, as `milepost bisect --when`
-    /// does: `/variables/score < 0.5`. It holds at the point, and not at `good`.
+    /// does: `/variables/score < 0.5`. It does not hold at `good`.
     ///
     /// # Errors
     ///
-    /// `Invalid`: no condition, one that does not hold at the point, or one that holds at `good`.
+    /// `Invalid`: no condition, one that holds nowhere up to the point, or one that holds at
+    /// `good`.
     /// `NotFound`: no such point.
     pub async fn bisect(
         &self,

@@ -96,7 +96,7 @@ pub use key::StoreKey;
 pub use limits::{ALIASES_BYTES_MAX, ID_MAX, METADATA_MAX, NAME_MAX, TEXT_MAX, check_size};
 pub use record::{RecordRef, Records, encode_record};
 pub use section::{Salts, SectionRef, Sections};
-pub use segment::{SEGMENT_HEADER_LEN, SegmentHeader};
+pub use segment::{SEGMENT_HEADER_LEN, SEGMENT_HEADER_USED, SegmentHeader};
 pub use snapshot::{Piece, Snapshot};
 pub use tree::{
     Action, ActionKind, Capture, DIRECTORY_WHOLE_MAX, Entry, EntryKind, FileList, FilePart, Item,

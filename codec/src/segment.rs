@@ -26,6 +26,9 @@ pub const SEGMENT_HEADER_LEN: usize = 4096;
 const MAGIC: &[u8; 4] = b"MPSG";
 const CHECKED_LEN: usize = 64;
 
+/// Length of the header's fields and their check. The rest of the header is zeros.
+pub const SEGMENT_HEADER_USED: usize = CHECKED_LEN + 16;
+
 /// The header of a journal segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SegmentHeader {

@@ -137,9 +137,9 @@ pub mod state {
 pub mod reading {
     pub use crate::history::summary::{LineageSummary, TaskSummary};
     pub use milepost_replay::reading::{
-        AlignOptions, Aligned, AlignedOp, HistoryMap, MIXED_CURRENCIES, MetricBucket, MetricRange,
-        OUTCOME_POINTERS, Outcome, OverviewBucket, Resume, Summary, TEXT_MAX, Turn, TurnCall,
-        TurnMark, Turns, Usage, UsageSum, align, common, row,
+        AlignOptions, Aligned, AlignedOp, HistoryMap, Items, MIXED_CURRENCIES, MetricBucket,
+        MetricRange, OUTCOME_POINTERS, Outcome, OverviewBucket, Resume, Summary, TEXT_MAX, Turn,
+        TurnCall, TurnMark, Turns, Usage, UsageSum, align, common, row,
     };
 }
 
@@ -182,7 +182,7 @@ pub mod calls {
 pub mod store {
     pub use crate::handles::chunk_store::{ChunkHold, ChunkStore};
     pub use crate::handles::store::Store;
-    pub use milepost_store::open_report::{Finding, OpenReport, Outcome, Progress};
+    pub use milepost_store::open_report::{Finding, OpenReport, Outcome, Progress, Repair};
 }
 
 /// Integrity of a store: verification and anchors.

@@ -11,6 +11,7 @@ use milepost_codec::{
 };
 use milepost_store::files;
 use milepost_store::index::keys::{self, KeyKind};
+pub use milepost_store::local::repairs_on_record;
 use milepost_store::local::{LostRange, Salvaged, salvage_store, with_lock_unwritten};
 use milepost_store::open_report::{Finding, Outcome};
 use milepost_store::{Fault, Remedy};
@@ -263,28 +264,39 @@ impl Engine {
     /// opened and verified again.
     fn mend_faults(&self, report: &mut RepairReport) -> Result<bool> {
         let log = self.inner.catalog.log();
-        let (mut archive, mut sled, mut again) = (false, false, false);
+        let (mut archive, mut sled, mut chunk, mut again) = (false, None, None, false);
         for fault in &report.verified.faults {
             match &fault.remedy {
                 Remedy::Archive => archive = true,
-                Remedy::Sled => sled = true,
+                Remedy::Sled => sled = sled.or(Some(fault)),
+                // The pack may hold the chunk at another place: a rebuild reads all packs.
+                Remedy::Note(key) if keys::chunk_id(key).is_some() => chunk = chunk.or(Some(fault)),
                 Remedy::Note(key) => {
+                    let found = Finding::new(&fault.place, &fault.message, Outcome::Repaired);
+                    log.record_damage(&[found], "the events: the snapshot is made again")?;
                     log.drop_note(key.clone())?;
                     again = true;
                 }
                 Remedy::None => {}
             }
         }
-        if sled {
-            log.distrust_index()?;
-            return Ok(true);
+        let distrust = |fault: &Fault| {
+            log.distrust_index(&format!("{}: {}", fault.place, fault.message))?;
+            Ok(true)
+        };
+        if let Some(fault) = sled {
+            return distrust(fault);
         }
         if archive {
             let mended = log.mend_archive()?;
             again |= !mended.is_empty();
             report.mended.extend(mended);
         }
-        Ok(again)
+        match chunk {
+            // A rebuild reads the archive, which is whole by the next round.
+            Some(fault) if !archive => distrust(fault),
+            _ => Ok(again || (chunk.is_some() && archive)),
+        }
     }
 
     /// Completes a salvage: registers lineages whose registration is lost, activates a lineage of a

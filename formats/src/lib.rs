@@ -31,7 +31,9 @@
 //! bounded_lines      lines of bounded length
 //! progress           progress, notes and acknowledgements
 //! error              errors and their remedies
-//! format             formats of runs, detected by the beginning of an input
+//! detect             formats of inputs, detected by their beginning
+//! objects            whole JSON objects in a damaged line
+//! format             formats of runs
 //! ```
 //!
 //! A module imports only modules below it.
@@ -67,12 +69,14 @@
 mod backup;
 mod bounded_lines;
 pub mod checkpoint_folder;
+mod detect;
 mod error;
 pub mod export_file;
 mod format;
 pub mod input;
 mod json_object;
 pub mod look;
+mod objects;
 mod progress;
 pub mod record;
 pub mod session_file;
@@ -91,10 +95,11 @@ pub use record::{
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing {
+    pub use crate::detect::detect;
     pub use crate::export_file::line::parse;
     pub use crate::export_file::write::event_text;
-    pub use crate::format::detect;
     pub use crate::json_object::{Object, compact};
+    pub use crate::objects::{Piece, pieces};
     pub use crate::record::claude_code::line::read;
     pub use crate::record::codex::line::Rollout;
     pub use crate::record::copilot::read as read_copilot;

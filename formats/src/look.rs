@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use milepost::calls::check_given_up;
 
 use crate::checkpoint_folder;
+use crate::detect::{begins_as_run, foreign, from_content, is_results};
 use crate::error::{Error, Remedy, Result};
 use crate::export_file::BEGINNING;
-use crate::format::{Format, from_content, is_results};
+use crate::format::Format;
 use crate::input::start;
 use crate::progress::{Note, Progress};
 use crate::record;
@@ -30,13 +31,19 @@ pub enum Input {
     Checkpoints(PathBuf),
     /// A run of another program.
     Run(PathBuf),
+    /// A file in a folder that looks like a run by its name, and is none that can be read; with the
+    /// reason.
+    Unread(PathBuf, String),
 }
 
 impl Input {
     /// Returns the path.
     pub fn path(&self) -> &Path {
         match self {
-            Self::Export(path) | Self::Checkpoints(path) | Self::Run(path) => path,
+            Self::Export(path)
+            | Self::Checkpoints(path)
+            | Self::Run(path)
+            | Self::Unread(path, _) => path,
         }
     }
 }
@@ -102,7 +109,8 @@ fn in_folder(
         }
         return Ok(vec![Input::Checkpoints(path.to_owned())]);
     }
-    if others > 0 && !inputs.is_empty() {
+    let is_run = |input: &Input| !matches!(input, Input::Unread(..));
+    if others > 0 && inputs.iter().any(is_run) {
         progress.note(Note::FilesIgnored { folder: path, files: others });
     }
     if format.is_none() && checkpoint_folder::files(path).is_ok() {
@@ -195,7 +203,7 @@ impl Found {
         }
         self.files += 1;
         let Ok(start) = start(&path) else {
-            match is_lines {
+            match is_run_by_name(&path) {
                 true => self.inputs.push(Input::Run(path)),
                 false => self.others += 1,
             }
@@ -204,22 +212,41 @@ impl Found {
         if is_export(&start) && self.format.is_none() {
             return self.inputs.push(Input::Export(path));
         }
-        // Agents keep documents of their own among the sessions, with the same fields.
-        let found = recognized(&path, &start)
-            .filter(|found| is_lines || !found.is_session_of_lines())
-            .filter(|found| self.format.is_none_or(|format| format == *found));
-        match found {
-            Some(format) => {
+        match recognized(&path, &start) {
+            Some(format) if self.format.is_none_or(|wanted| wanted == format) => {
                 self.sessions += u64::from(format.is_session());
                 self.inputs.push(Input::Run(path));
             }
-            None => self.others += 1,
+            None if self.format.is_none() && is_run_by_name(&path) && !start.is_empty() => {
+                self.inputs.push(Input::Unread(path, why_unread(&start)));
+            }
+            _ => self.others += 1,
         }
+    }
+}
+
+/// Returns `true` for the name of a file of records, or of a session.
+fn is_run_by_name(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let bare = name.trim_end_matches(".zst").trim_end_matches(".gz");
+    let of_run = [".jsonl", ".ndjson", ".traj"].iter().any(|ending| bare.ends_with(ending));
+    let of_session = ["rollout-", "session-", "api_conversation_history"];
+    of_run || (bare.ends_with(".json") && of_session.iter().any(|begin| bare.starts_with(begin)))
+}
+
+/// Returns the reason why a file with the name of a run is none that can be read.
+fn why_unread(start: &[u8]) -> String {
+    match foreign(start) {
+        Some(program) => format!("{program}, which is not read yet: it is not imported"),
+        None => "no run that is known, by its content: it is not imported".to_owned(),
     }
 }
 
 /// Returns the format of a run in a folder. Lists and databases of unknown programs have none.
 fn recognized(path: &Path, start: &[u8]) -> Option<Format> {
+    if !begins_as_run(start) && !is_run_by_name(path) {
+        return None;
+    }
     match from_content(start).or(is_trajectory(path).then_some(Format::SweAgent))? {
         Format::TauBench => is_results(start).then_some(Format::TauBench),
         Format::LangGraph => record::database_format(path),

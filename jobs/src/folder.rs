@@ -42,7 +42,12 @@ pub(crate) fn of_task(
     capture: Option<&Snapshot>,
 ) -> Result<Workspace> {
     let known = capture.map(|capture| place(&capture.info().folder));
+    let options = WorkspaceOptions::default().anyway(asked.anyway);
     let folder = match (&asked.folder, known) {
+        // A folder that was removed comes back: its path is the captured one.
+        (Some(folder), Some(known)) if *folder == known && is_gone(folder) => {
+            return open(folder, options.may_be_gone(true));
+        }
         (Some(folder), _) => folder.clone(),
         (None, Some(known)) if !is_own(engine, task)? => {
             let remedy = Remedy::NameFolder { folder: Some(named(&known)) };
@@ -59,7 +64,24 @@ pub(crate) fn of_task(
             return Err(JobFailure::new(ErrorKind::Invalid, text).remedy(remedy));
         }
     };
-    open(&folder, WorkspaceOptions::default().anyway(asked.anyway))
+    open(&folder, options)
+}
+
+/// Returns `true` if nothing is at a path.
+fn is_gone(folder: &Path) -> bool {
+    std::fs::symlink_metadata(folder).is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound)
+}
+
+/// Makes a folder that is gone, before a restore brings its contents back.
+pub(crate) fn make(workspace: &Workspace) -> Result<()> {
+    let folder = workspace.folder();
+    match is_gone(folder) {
+        true => std::fs::create_dir_all(folder).map_err(|error| {
+            let text = format!("cannot make {} again: {error}", folder.display());
+            JobFailure::new(ErrorKind::Unavailable, text).remedy(Remedy::Allow)
+        }),
+        false => Ok(()),
+    }
 }
 
 /// Opens a folder that the caller accepts.

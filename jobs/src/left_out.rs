@@ -1,4 +1,4 @@
-//! Paths that the default list left out of a capture, with their sizes.
+//! Paths that a capture left out by the default list or by their size.
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
@@ -12,24 +12,33 @@ use crate::folder::place;
 /// Most entries to add up; a larger folder is at least as large as its first ones.
 const ENTRIES_MAX: u32 = 200_000;
 
+/// Path of git's index in a repository.
+const INDEX: &[u8] = b".git/index";
+
 /// Most paths to name.
 const LARGEST: usize = 5;
 
-/// Returns the paths that the default list left out of a capture. `None` if it left out nothing, or
-/// if the capture before had such paths too.
+/// Most files over a limit to name.
+const BY_SIZE: usize = 100;
+
+/// Returns the paths that a capture left out by the default list or by their size, unless the
+/// capture before did so. `None` without any.
 pub(crate) fn of(
     engine: &Engine,
     before: Option<Hash>,
     root: Hash,
     folder: &Path,
 ) -> Result<Option<LeftOutForm>> {
-    let paths = by_default(&Snapshot::of(engine, root)?)?;
-    if paths.is_empty() {
-        return Ok(None);
-    }
-    if let Some(before) = before
-        && !by_default(&Snapshot::of(engine, before)?)?.is_empty()
-    {
+    let now = Skipped::of(&Snapshot::of(engine, root)?)?;
+    let before = match before {
+        Some(before) => Skipped::of(&Snapshot::of(engine, before)?)?,
+        None => Skipped::default(),
+    };
+    let paths = if before.by_default.is_empty() { now.by_default } else { Vec::new() };
+    let mut by_size = now.by_size;
+    by_size.retain(|path| before.by_size.iter().all(|had| had.path != path.path));
+    let unread_index = now.unread_index && !before.unread_index;
+    if paths.is_empty() && by_size.is_empty() && !unread_index {
         return Ok(None);
     }
     let mut budget = ENTRIES_MAX;
@@ -39,22 +48,43 @@ pub(crate) fn of(
     });
     let mut sized: Vec<LeftOutPath> = sized.collect();
     let bytes = sized.iter().fold(0_u64, |sum, path| sum.saturating_add(path.bytes.0));
-    sized.sort_by(|a, b| b.bytes.0.cmp(&a.bytes.0).then_with(|| a.path.cmp(&b.path)));
-    let paths = Big(sized.len() as u64);
+    for list in [&mut sized, &mut by_size] {
+        list.sort_by(|a, b| b.bytes.0.cmp(&a.bytes.0).then_with(|| a.path.cmp(&b.path)));
+    }
+    let (paths, bytes) = (Big(sized.len() as u64), Big(bytes));
     sized.truncate(LARGEST);
-    Ok(Some(LeftOutForm { paths, bytes: Big(bytes), more: budget == 0, largest: sized }))
+    by_size.truncate(BY_SIZE);
+    let more = budget == 0;
+    Ok(Some(LeftOutForm { paths, bytes, more, largest: sized, by_size, unread_index }))
 }
 
-/// Returns the paths that a capture left out by the default list.
-fn by_default(capture: &Snapshot) -> Result<Vec<PathBytes>> {
-    let mut paths = Vec::new();
-    for skip in capture.skips() {
-        let skip = skip?;
-        if skip.reason == SkipReason::Default {
-            paths.push(skip.path);
+/// Paths that a capture left out.
+#[derive(Default)]
+struct Skipped {
+    by_default: Vec<PathBytes>,
+    by_size: Vec<LeftOutPath>,
+    unread_index: bool,
+}
+
+impl Skipped {
+    fn of(capture: &Snapshot) -> Result<Self> {
+        let mut skipped = Self::default();
+        for skip in capture.skips() {
+            let skip = skip?;
+            match skip.reason {
+                SkipReason::Default => skipped.by_default.push(skip.path),
+                SkipReason::Large | SkipReason::Limit => {
+                    let bytes = Big(skip.size);
+                    skipped.by_size.push(LeftOutPath { path: skip.path, bytes });
+                }
+                SkipReason::Denied => {
+                    skipped.unread_index |= skip.path.as_bytes().ends_with(INDEX);
+                }
+                _ => {}
+            }
         }
+        Ok(skipped)
     }
-    Ok(paths)
 }
 
 /// Returns the size of a file, or of the files in a folder.

@@ -31,6 +31,7 @@ pub(crate) fn run(engine: &Engine, asked: &FilesAsked, told: Told<'_>) -> Result
         refuse_conflicts(&task, &workspace, &plan, JobResult::Restore)?;
         return planned(&task, &workspace, &plan, Recovered::default()).map(JobResult::Restore);
     }
+    folder::make(&workspace)?;
     let recovered = recovery::recover(engine, &task, Some((&workspace, &choices)))?;
     recovery::none(engine, &task)?;
     // All conflicts are known before anything is recorded.
@@ -86,6 +87,9 @@ fn with_folder(
     let capture = captured_at(engine, &task.point(task.head()?.next)?)?;
     let workspace = folder::of_task(engine, id, &asked.files, capture.as_ref())?;
     let choices = choices(&asked.files);
+    if !asked.files.dry_run {
+        folder::make(&workspace)?;
+    }
     let recovered = match asked.files.dry_run {
         true => Recovered::default(),
         false => recovery::recover(engine, task, Some((&workspace, &choices)))?,
@@ -150,12 +154,10 @@ fn refuse_conflicts(
     plan: &Plan,
     result: fn(FilesForm) -> JobResult,
 ) -> Result<()> {
-    let number = plan.conflicts.len();
-    let text = match number {
-        0 => return Ok(()),
-        1 => "1 thing is in the way: nothing was done".to_owned(),
-        _ => format!("{number} things are in the way: nothing was done"),
-    };
+    if plan.conflicts.is_empty() {
+        return Ok(());
+    }
+    let text = format!("{} in {}", plan.summary(), workspace.folder().display());
     let form = planned(task, workspace, plan, Recovered::default())?;
     let failure = JobFailure::new(ErrorKind::Conflict, text).remedy(Remedy::Choose);
     Err(failure.result(result(form)))

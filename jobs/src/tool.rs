@@ -130,6 +130,7 @@ fn after(
     let marked = mark_of(engine, task, workspace.as_ref(), mark, told)?;
     form.after = Some(marked.checkpoint.into());
     form.root = marked.root;
+    form.left_out = marked.left_out;
     if let (Some(from), Some(to)) = (after.before, marked.root) {
         form.changes = Some(changes(engine, from, to)?);
     }
@@ -214,5 +215,7 @@ fn changes(engine: &Engine, before: Hash, after: Hash) -> Result<FileCounts> {
     let both = changes.changed.iter().chain(&changes.modes);
     let changed = count(&mut both.map(|change| &change.after));
     let renamed = Big(changes.renamed.len() as u64);
-    Ok(FileCounts { created, changed, deleted, renamed, folders: Big(all_folders) })
+    let out = changes.left_out.iter().chain(&changes.taken_in);
+    let left_out = count(&mut out.map(|entry| &entry.item));
+    Ok(FileCounts { created, changed, deleted, renamed, left_out, folders: Big(all_folders) })
 }

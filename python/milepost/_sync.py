@@ -342,9 +342,12 @@ class Store:
         """Returns counts and bytes of the store."""
         return self._ask("GET", "v1", "stats")
 
-    def verify(self) -> Mapping[str, Any]:
-        """Computes every checksum and chain, and returns the faults."""
-        return self._ask("POST", "v1", "verify", body={})
+    def verify(self, *, acknowledge: bool = False) -> Mapping[str, Any]:
+        """Computes every checksum and chain, and returns the faults and the repairs of earlier damage.
+
+        `acknowledge` ends the count of these repairs: the next verification has them no more.
+        """
+        return self._ask("POST", "v1", "verify", body={"acknowledge": acknowledge})
 
     def __repr__(self) -> str:
         closed = ", closed" if self._native.is_closed else ""

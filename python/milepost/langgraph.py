@@ -36,6 +36,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from . import AsyncStore, Store, open
 from . import _langgraph as form
 from ._langgraph_retention import Retention
+from ._langgraph_serde import strict
 from ._milepost import Threads
 from ._transport import user
 from .errors import NotFoundError
@@ -50,7 +51,10 @@ class MilepostSaver(Retention):
 
     Args:
         store: the store, of `milepost.open` or `milepost.open_async`.
-        serde: the serializer. With one that encrypts, each changed channel is stored as a whole.
+        serde: the serializer. Without one, and with one that admits every module, only LangGraph's
+            own types are built from what is read: list others with
+            `JsonPlusSerializer(allowed_msgpack_modules=[Plan])`. With one that encrypts, each
+            changed channel is stored as a whole.
         on_conflict: a second child of a checkpoint opens a lineage of its own (`fork`), or is a
             `ConflictError` (`raise`): two workers on one thread then see each other.
     """
@@ -62,7 +66,7 @@ class MilepostSaver(Retention):
         serde: SerializerProtocol | None = None,
         on_conflict: str = "fork",
     ) -> None:
-        super().__init__(serde=serde)
+        super().__init__(serde=strict(serde))
         if on_conflict not in ("fork", "raise"):
             raise ValueError(f"on_conflict is 'fork' or 'raise', not {on_conflict!r}")
         self._store = Store(store._native)

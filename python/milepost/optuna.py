@@ -29,7 +29,6 @@ from typing import Any
 from urllib.parse import unquote
 
 from optuna.storages.journal import BaseJournalBackend
-from optuna.storages.journal._base import BaseJournalSnapshot
 from optuna.storages.journal._storage import JournalOperation
 from optuna.trial import TrialState
 
@@ -38,15 +37,18 @@ from .errors import ConflictError, NotFoundError
 from .events import NewEvent
 
 LOG = "optuna.log"
-SNAPSHOT = "optuna.snapshot"
 
 
-class MilepostJournalBackend(BaseJournalBackend, BaseJournalSnapshot):
+class MilepostJournalBackend(BaseJournalBackend):
     """Keeps the logs of a `JournalStorage` in a task.
 
     A backend stays on the lineage that was active when it was made, because the storage cannot take
     back what it has read: after a restore make a new backend and a new storage. A worker that still
     runs continues on the lineage that was left, and changes nothing on the new one.
+
+    It offers no snapshots, because Optuna unpickles them, and a pickle is a program: each token of
+    the task could write one. A storage reads the logs, which are JSON. Snapshots that earlier
+    versions stored (`optuna.snapshot`) are not read.
 
     A backend can be pickled if its store is a folder: it is opened again where it is loaded.
 
@@ -70,8 +72,7 @@ class MilepostJournalBackend(BaseJournalBackend, BaseJournalSnapshot):
         self._task = Task(store, point.task, point.lineage)
         self._checkpoints = checkpoints
         self._lock = threading.Lock()
-        # Log `_base + i` is at `_offsets[i]`. The logs before `_base` are in a snapshot.
-        self._base = 0
+        # Log `i` is at `_offsets[i]`; `_next` is behind the last event that was read.
         self._offsets: list[int] = []
         self._next = 0
 
@@ -83,11 +84,9 @@ class MilepostJournalBackend(BaseJournalBackend, BaseJournalSnapshot):
     def read_logs(self, log_number_from: int) -> Iterable[dict[str, Any]]:
         """Returns the logs from a number on."""
         with self._lock:
-            if log_number_from < self._base:
-                self._base, self._offsets, self._next = 0, [], 0
-            number, start = self._end(), self._next
+            number, start = len(self._offsets), self._next
             if log_number_from < number:
-                number, start = log_number_from, self._offsets[log_number_from - self._base]
+                number, start = log_number_from, self._offsets[log_number_from]
             logs = []
             for event in self._task.events(start):
                 if start == 0 < event.offset and self._next == 0:
@@ -113,29 +112,6 @@ class MilepostJournalBackend(BaseJournalBackend, BaseJournalSnapshot):
                 checkpoint = _mark(log, state)
         if batch:
             self._task.append(batch, checkpoint=checkpoint)
-
-    def save_snapshot(self, snapshot: bytes) -> None:
-        """Stores a snapshot. It belongs to its lineage, so a restore to before it leaves it out."""
-        with self._lock:
-            metadata = {"logs": self._end(), "next": self._next}
-        event = events.application(SNAPSHOT, snapshot)
-        self._task.append(event, checkpoint=mark(SNAPSHOT, metadata=metadata))
-
-    def load_snapshot(self) -> bytes | None:
-        """Returns the newest snapshot of the lineage and its ancestors."""
-        try:
-            point = self._store.point(f"{self._address}@{SNAPSHOT}")
-            event = self._store.event(f"{self._address}@{point.offset - 1}")
-        except NotFoundError:
-            return None
-        metadata = self._store.checkpoint(point.checkpoint or "").metadata
-        with self._lock:
-            if metadata and self._next == 0:
-                self._base, self._next = metadata["logs"], metadata["next"]
-        return event.data
-
-    def _end(self) -> int:
-        return self._base + len(self._offsets)
 
     def __reduce__(self) -> tuple[Callable[..., MilepostJournalBackend], tuple[Any, ...]]:
         return _again, (self._store.name, self._address, self._checkpoints)

@@ -1,6 +1,8 @@
 """The journal of Optuna: its own suite, and what a log adds to it."""
 
 import math
+import os
+import pickle
 import subprocess
 import sys
 
@@ -10,8 +12,10 @@ pytest.importorskip("optuna")
 
 import optuna
 from optuna.storages import JournalStorage
+from optuna.storages.journal._base import BaseJournalSnapshot
 from optuna.testing.pytest_storages import StorageTestCase
 
+from milepost import events, mark
 from milepost.optuna import LOG, MilepostJournalBackend
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -100,36 +104,43 @@ def test_a_worker_that_runs_during_a_restore_stays_on_its_lineage(store):
     assert len(study_of(store).trials) == 1
 
 
-def test_a_snapshot_is_used_and_is_left_out_by_a_restore_to_before_it(store):
+class Calls:
+    """Pickled, a call of `os.mkdir`."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.folder),)
+
+
+def test_nothing_that_a_token_can_append_is_unpickled(store, tmp_path):
+    study_of(store).optimize(square, n_trials=2)
+    called = tmp_path / "called"
+    content = pickle.dumps(Calls(called))
+    for name in ("optuna.snapshot", "snapshot"):
+        event = events.application(name, content)
+        store.task("t").append(event, checkpoint=mark(name, metadata={"logs": 0, "next": 0}))
     study = study_of(store)
-    study.optimize(lambda trial: float(trial.number), n_trials=103)
-    backend = MilepostJournalBackend(store, "t")
-    read = []
-    backend.read_logs, original = (
-        lambda start: read.append(start) or original(start),
-        backend.read_logs,
-    )
-    trials = JournalStorage(backend).get_all_trials(0)
-    assert [trial.number for trial in trials] == list(range(103))
-    assert read[0] > 100
-    assert backend._base == read[0]
-    fork = store.branch("t@trial-50")
-    assert MilepostJournalBackend(store, fork.address).load_snapshot() is None
-    assert len(study_of(store, fork.address).trials) == 51
+    assert len(study.trials) == 2
+    study.optimize(square, n_trials=101)
+    assert not called.exists()
+    assert not isinstance(MilepostJournalBackend(store, "t"), BaseJournalSnapshot)
+    names = {event.name for event in store.task("t").events(1)}
+    assert "optuna.snapshot" in names and len(study_of(store).trials) == 103
 
 
-def test_logs_are_numbered_alike_after_a_snapshot_and_without_one(store):
-    study_of(store).optimize(lambda trial: float(trial.number), n_trials=103)
-    plain, loaded = (MilepostJournalBackend(store, "t") for _ in range(2))
-    assert loaded.load_snapshot()
+def test_logs_are_numbered_alike_wherever_a_backend_begins(store):
+    study_of(store).optimize(lambda trial: float(trial.number), n_trials=20)
+    plain, other = (MilepostJournalBackend(store, "t") for _ in range(2))
     all_logs = list(plain.read_logs(0))
-    assert len(all_logs) == 1 + 2 * 103
-    for start in (205, 206, 150, 0, 206, 3):
-        assert list(loaded.read_logs(start)) == list(plain.read_logs(start)) == all_logs[start:]
+    assert len(all_logs) == 1 + 2 * 20
+    for start in (39, 40, 5, 0, 40, 3):
+        assert list(other.read_logs(start)) == list(plain.read_logs(start)) == all_logs[start:]
     new = [{"op_code": 2, "study_id": 0, "user_attr": {"n": n}, "worker_id": "w"} for n in (1, 2)]
     plain.append_logs(new)
-    for start, expected in ((207, new), (208, new[1:]), (209, [])):
-        assert list(loaded.read_logs(start)) == list(plain.read_logs(start)) == expected
+    for start, expected in ((41, new), (42, new[1:]), (43, [])):
+        assert list(other.read_logs(start)) == list(plain.read_logs(start)) == expected
 
 
 def test_a_change_for_the_worse_is_found_by_bisection(store):

@@ -5,17 +5,23 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use milepost::{Engine, Result};
+use milepost::events::Application;
+use milepost::{Append, Engine, Result};
 use milepost_agents::documents::{AgentEvent, AgentEventKind};
 use milepost_agents::{Agent, Environment};
-use milepost_formats::{ErrorKind, Format, SessionTail, TailStop};
+use milepost_formats::{ErrorKind, Format, HOOK_KEY, SessionTail, TailRead, TailStop, continued};
+use serde_json::json;
 use tracing::warn;
 
 use crate::documents::{self, Said};
-use crate::folder::on_active;
+use crate::folder::{ACTOR, on_active};
+use crate::lineage::is_appended;
 
 /// The wait between two looks at a session file.
 const LOOK: Duration = Duration::from_millis(10);
+
+/// Name of the event of lines that are lost.
+const LOST: &str = "agent_lines_lost";
 
 /// The source of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +51,10 @@ pub(crate) struct Conversation {
     unread: Option<String>,
     /// The prompts, until the source is known.
     prompts: Vec<Said>,
+    /// The last prompt that a hook told, until its line of the file is recorded.
+    awaited: Option<Said>,
+    /// True if a line of the file was lost since.
+    is_lost: bool,
     /// True once a wait for the first line was in vain.
     is_waited: bool,
     /// The files of sub-agents by their ids. `None` for one that is not read any more.
@@ -63,6 +73,8 @@ impl Conversation {
             tail: None,
             unread: None,
             prompts: Vec::new(),
+            awaited: None,
+            is_lost: false,
             is_waited: false,
             subagents: HashMap::new(),
         }
@@ -146,11 +158,41 @@ impl Conversation {
                     self.source = Source::File;
                     self.prompts.clear();
                 }
+                if read.prompts > 0 {
+                    self.awaited = None;
+                }
+                if read.skipped > 0 {
+                    self.tell_lost(engine, &read);
+                }
                 // A later reading has only the lines behind.
                 self.unread = self.unread.take().or(read.reason);
             }
             None | Some(Ok(_)) => {}
             Some(Err(error)) => self.unreadable(&error, subagent),
+        }
+    }
+
+    /// Tells what is lost of the session file: in the log of the program, and as an event of the
+    /// task, once for each line.
+    fn tell_lost(&mut self, engine: &Engine, read: &TailRead) {
+        let (session, lines) = (&self.id, read.skipped);
+        let why = read.reason.as_deref().unwrap_or_default();
+        warn!(target: "milepost::sessions", session, lines, why, "lines of a file are lost");
+        self.is_lost = true;
+        let line = why.split(':').next().unwrap_or_default();
+        let key = format!("{HOOK_KEY}lost:{session}:{line}");
+        let facts = json!({ "session": session, "file": self.file, "lines": lines, "reason": why });
+        let task = continued(engine, session).ok().flatten();
+        let task = task.map_or_else(|| session.clone(), |(task, _)| task);
+        let told = on_active(engine, &task, |task| match is_appended(task, &key, true)? {
+            true => Ok(()),
+            false => {
+                let event = Application::new(LOST, &facts)?;
+                task.append(Append::from(event).actor(ACTOR).key(&key)).map(drop)
+            }
+        });
+        if let Err(error) = told {
+            warn!(target: "milepost::sessions", session, %error, "a lost line has no event");
         }
     }
 
@@ -201,7 +243,20 @@ impl Conversation {
     pub(crate) fn hear(&mut self, (engine, task): (&Engine, &str), said: Said) -> Result<()> {
         let is_prompt = matches!(said.kind, AgentEventKind::Prompt { .. });
         match self.source {
-            Source::File => return Ok(()),
+            Source::File => {
+                if is_prompt {
+                    (self.awaited, self.is_lost) = (Some(said), false);
+                    return Ok(());
+                }
+                // The line of the prompt is one of those that are lost.
+                let prompt = self.awaited.take_if(|_| self.is_lost);
+                return match prompt {
+                    Some(prompt) => {
+                        on_active(engine, task, |task| documents::record(task, &prompt))
+                    }
+                    None => Ok(()),
+                };
+            }
             Source::Documents => {}
             // The agent writes the file after the hook of the prompt.
             Source::Unknown if is_prompt && self.file.is_some() => {

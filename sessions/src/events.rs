@@ -1,5 +1,7 @@
 //! Events of sessions, recorded.
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Duration;
 
 use crossbeam_channel::Sender;
@@ -72,8 +74,10 @@ pub(crate) struct Heard<'a> {
     /// The time at which the agent continues without an answer, in microseconds since the Unix
     /// epoch.
     pub(crate) limit_us: u64,
-    /// True if a call of another session is open.
-    pub(crate) is_shared: bool,
+    /// Other sessions with an open call.
+    pub(crate) shared: BTreeSet<String>,
+    /// The working directory, if captures of the project do not have it.
+    pub(crate) elsewhere: Option<&'a Path>,
 }
 
 impl Heard<'_> {
@@ -166,6 +170,7 @@ impl Place {
                 // The lines of the prompt are recorded after the capture: its mark is at files
                 // that are from before. The model works while the folder is captured.
                 reply.send(Ok(HookTakenForm { say }));
+                self.end_over(session, heard)?;
                 self.capture(session)?;
                 self.hear(session, heard, None)
             }
@@ -197,11 +202,14 @@ impl Place {
                     session.conversation.wait_for_line(engine, TailStop::End, self.file_wait);
                     self.hear(session, heard, None)?;
                 }
+                self.end_over(session, heard)?;
                 self.capture(session)
             }
             AgentEventKind::SubagentStarted { .. } | AgentEventKind::SubagentEnded { .. } => {
                 session.conversation.read_on(engine, subagent, TailStop::End);
-                self.hear(session, heard, None)
+                self.hear(session, heard, None)?;
+                reply.done();
+                self.end_over(session, heard)
             }
             AgentEventKind::Compaction { cause } => {
                 session.conversation.read_on(engine, subagent, TailStop::End);
@@ -213,9 +221,83 @@ impl Place {
                 session.conversation.end((engine, &session.task))?;
                 self.control(session, RunControl::Stopped)?;
                 reply.done();
+                self.end_over(session, heard)?;
+                self.capture(session)
+            }
+            AgentEventKind::GoingBack => {
+                session.conversation.read_all(engine);
+                let returned = session.take_returned(engine)?;
+                self.end(session, returned, heard.key, false)?;
+                // A call that runs on is captured so far.
+                let key = format!("{}:so-far", heard.key);
+                for open in &session.open {
+                    self.capture_after(session, open, &key, heard.is_spooled)?;
+                }
                 self.capture(session)
             }
         }
+    }
+
+    /// Ends the calls that are over by an event of their agent, without a hook of their return.
+    fn end_over(&self, session: &mut Session, heard: &Heard<'_>) -> Result<()> {
+        let mut over = session.take_returned(&self.engine)?;
+        over.extend(session.take_over(heard.event));
+        self.end(session, over, heard.key, heard.is_spooled)
+    }
+
+    /// Ends the calls whose results the session file has by now.
+    pub(crate) fn look_at_calls(&self, session: &mut Session) -> Result<()> {
+        let Some(last) = session.open.iter().rfind(|open| open.actor == ACTOR) else {
+            return Ok(());
+        };
+        let last = last.id.clone();
+        session.conversation.read_on(&self.engine, None, TailStop::NextCall(&last));
+        let returned = session.take_returned(&self.engine)?;
+        self.end(session, returned, HOOK_KEY, false)
+    }
+
+    /// Ends calls whose return no hook told, with a capture after each: what changed since one
+    /// began is its own. A hook of it that comes later adds nothing.
+    fn end(
+        &self,
+        session: &mut Session,
+        calls: Vec<OpenCall>,
+        key: &str,
+        is_late: bool,
+    ) -> Result<()> {
+        let mut failed = Ok(());
+        for open in calls {
+            if failed.is_ok() {
+                failed = self.capture_after(session, &open, key, is_late);
+            }
+            match failed {
+                Ok(()) => _ = session.ended.insert(open.id),
+                Err(_) => session.open.push(open),
+            }
+        }
+        failed
+    }
+
+    /// Captures the folder as after a call that no hook ended. What changed since it began is its
+    /// own, unless it may have ended long before.
+    fn capture_after(
+        &self,
+        session: &Session,
+        open: &OpenCall,
+        key: &str,
+        is_late: bool,
+    ) -> Result<()> {
+        let is_long = SystemClock.now_us().saturating_sub(open.began_us) > LONG_US;
+        let mark = CallMark {
+            call: &open.id,
+            actor: &open.actor,
+            tool: &open.tool,
+            shared: &open.shared,
+            elsewhere: open.elsewhere.as_deref(),
+            is_uncaptured: open.is_uncaptured || open.is_stale || is_late || is_long,
+        };
+        let mark = mark.after().status(MarkStatus::Failure);
+        self.capture_for_call(session, &mark, &format!("{key}:end:{}", open.began_us))
     }
 
     /// Records the facts of a session, at its first event or a later start.
@@ -251,13 +333,18 @@ impl Place {
         // The line with the call is recorded after the mark, so that a restore of the mark has the
         // conversation up to the call.
         session.conversation.read_on(&self.engine, subagent, TailStop::BeforeCall(id));
+        self.end_over(session, heard)?;
+        if session.open.is_empty() {
+            session.looked = self.engine.task(&session.task)?.head()?.next;
+        }
         let actor = actor(heard.event);
         let mark = CallMark {
             call: id,
             actor: &actor,
             tool,
-            is_shared: heard.is_shared,
+            shared: &heard.shared,
             is_uncaptured: heard.is_late(),
+            elsewhere: heard.elsewhere,
         };
         self.capture_for_call(session, &mark.before(), heard.key)?;
         session.conversation.read_on(&self.engine, subagent, TailStop::AfterCall(id));
@@ -268,7 +355,8 @@ impl Place {
             tool: tool.to_owned(),
             input: input.cloned(),
             process: heard.process,
-            is_shared: heard.is_shared,
+            shared: heard.shared.clone(),
+            elsewhere: heard.elsewhere.map(Path::to_owned),
             // The tool may have begun before the capture was done.
             is_uncaptured: heard.is_late(),
             began_us: heard.asked.time_us.0,
@@ -291,11 +379,15 @@ impl Place {
             (None, None) => heard.asked.id.clone(),
         };
         let actor = actor(heard.event);
+        let mut shared = heard.shared.clone();
+        shared.extend(open.iter().flat_map(|open| open.shared.clone()));
+        let began_in = open.as_ref().and_then(|open| open.elsewhere.clone());
         let mark = CallMark {
             call: &id,
             actor: &actor,
             tool,
-            is_shared: heard.is_shared || open.as_ref().is_some_and(|open| open.is_shared),
+            shared: &shared,
+            elsewhere: began_in.as_deref().or(heard.elsewhere),
             // Without its beginning, a capture from before the call may be missing.
             is_uncaptured: heard.is_spooled || open.as_ref().is_none_or(|open| open.is_uncaptured),
         };
@@ -320,26 +412,13 @@ impl Place {
     pub(crate) fn gone(&self, session: &mut Session, process: u32) -> Result<()> {
         session.conversation.read_all(&self.engine);
         session.conversation.end((&self.engine, &session.task))?;
-        let now_us = SystemClock.now_us();
-        let is_long = |open: &OpenCall| now_us.saturating_sub(open.began_us) > LONG_US;
         let open = std::mem::take(&mut session.open);
-        let calls: Vec<&String> = open.iter().map(|open| &open.id).collect();
+        let calls: Vec<String> = open.iter().map(|open| open.id.clone()).collect();
         let facts = json!({ "process": process, "open_calls": calls });
         let key =
             format!("{HOOK_KEY}gone:{process}:{}", self.engine.task(&session.task)?.head()?.next);
         self.append(session, &key, Application::new(GONE, &facts)?.into())?;
-        for (n, open) in open.iter().enumerate() {
-            let mark = CallMark {
-                call: &open.id,
-                actor: &open.actor,
-                tool: &open.tool,
-                is_shared: open.is_shared,
-                is_uncaptured: open.is_uncaptured || open.is_stale || is_long(open),
-            };
-            let mark = mark.after().status(MarkStatus::Failure);
-            self.capture_for_call(session, &mark, &format!("{key}:{n}"))?;
-            session.ended.insert(open.id.clone());
-        }
+        self.end(session, open, &key, false)?;
         self.control(session, RunControl::Stopped)?;
         self.capture(session)
     }

@@ -1,5 +1,8 @@
 //! Captures of the project's folder.
 
+use std::collections::BTreeSet;
+use std::path::Path;
+
 use milepost::calls::Conditions;
 use milepost::events::{MarkCause, MarkStatus};
 use milepost::limits::ID_MAX;
@@ -21,20 +24,29 @@ pub(crate) struct CallMark<'a> {
     /// `agent`, or `agent:ID` for a sub-agent.
     pub(crate) actor: &'a str,
     pub(crate) tool: &'a str,
-    /// True if a call of another session ran at the same time.
-    pub(crate) is_shared: bool,
+    /// Other sessions, calls of which ran at the same time.
+    pub(crate) shared: &'a BTreeSet<String>,
     /// True if the tool ran before the capture was done.
     pub(crate) is_uncaptured: bool,
+    /// The folder that the call ran in, if captures of the project do not have it.
+    pub(crate) elsewhere: Option<&'a Path>,
 }
 
 impl CallMark<'_> {
     fn mark(&self, mark: Mark) -> Mark {
         let mut facts = Map::new();
         facts.insert("tool".into(), self.tool.into());
-        for (name, is) in [("shared", self.is_shared), ("uncaptured", self.is_uncaptured)] {
+        let is_shared = !self.shared.is_empty();
+        for (name, is) in [("shared", is_shared), ("uncaptured", self.is_uncaptured)] {
             if is {
                 facts.insert(name.into(), true.into());
             }
+        }
+        if is_shared {
+            facts.insert("with".into(), self.shared.iter().cloned().collect());
+        }
+        if let Some(folder) = self.elsewhere.and_then(Path::to_str) {
+            facts.insert("folder".into(), folder.into());
         }
         let mark = mark.actor(self.actor).correlation(self.call);
         match Json::from_value(&Value::Object(facts)) {
@@ -54,6 +66,20 @@ impl CallMark<'_> {
     pub(crate) fn after(&self) -> Mark {
         self.mark(Mark::new().cause(MarkCause::Step).status(MarkStatus::Success))
     }
+}
+
+/// Returns the working directory of a call if captures of a project do not have it: it is outside,
+/// or in another work tree of git, such as one that the session entered.
+pub(crate) fn elsewhere<'a>(folder: Option<&'a Path>, project: &Path) -> Option<&'a Path> {
+    let folder = folder.filter(|folder| folder.is_absolute())?;
+    let real = milepost_agents::real(folder);
+    let Ok(inside) = real.strip_prefix(project) else { return Some(folder) };
+    let mut at = project.to_owned();
+    let has_git = inside.components().any(|name| {
+        at.push(name);
+        at.join(".git").symlink_metadata().is_ok()
+    });
+    has_git.then_some(folder)
 }
 
 /// Captures the folder before or after a call, or marks a checkpoint if there is no folder.

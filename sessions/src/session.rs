@@ -1,8 +1,10 @@
 //! One session: its task, its conversation and its open calls.
 
 use std::collections::{BTreeSet, HashSet};
+use std::path::PathBuf;
 
-use milepost::{Engine, LineageId, Result};
+use milepost::events::{CheckpointMarked, MarkCause};
+use milepost::{Body, Engine, LineageId, Offset, Result};
 use milepost_agents::Agent;
 use milepost_agents::documents::{AgentEvent, AgentEventKind};
 use milepost_formats::session_description;
@@ -10,6 +12,9 @@ use milepost_formats::session_description;
 use crate::conversation::Conversation;
 use crate::folder::ACTOR;
 use crate::lineage;
+
+/// Number of events among which calls are found that another recorder heard begin.
+const LOOKED_BACK: u64 = 4096;
 
 /// A call of a tool that did not return yet.
 #[derive(Debug)]
@@ -20,14 +25,39 @@ pub(crate) struct OpenCall {
     pub(crate) input: Option<String>,
     /// The agent's process, if it is watched.
     pub(crate) process: Option<u32>,
-    /// True if a call of another session ran at the same time.
-    pub(crate) is_shared: bool,
+    /// Other sessions, calls of which ran at the same time.
+    pub(crate) shared: BTreeSet<String>,
     /// True if the tool ran before the capture was done.
     pub(crate) is_uncaptured: bool,
+    /// The folder that it runs in, if captures of the project do not have it.
+    pub(crate) elsewhere: Option<PathBuf>,
     /// The time of its beginning, in microseconds since the Unix epoch.
     pub(crate) began_us: u64,
     /// True if the session went on without its return: it may have ended.
     pub(crate) is_stale: bool,
+}
+
+impl OpenCall {
+    /// Returns the call of a mark before it.
+    fn of_mark(id: String, actor: String, began_us: u64, mark: &CheckpointMarked) -> Self {
+        let facts = mark.metadata.as_ref().and_then(|facts| facts.value().ok());
+        let fact = |name: &str| facts.as_ref().and_then(|facts| facts.get(name));
+        let says = |name: &str| fact(name).and_then(|value| value.as_bool()) == Some(true);
+        let sessions = fact("with").and_then(|with| with.as_array()).into_iter().flatten();
+        let tool = fact("tool").and_then(|tool| tool.as_str()).unwrap_or_default().to_owned();
+        Self {
+            id,
+            actor,
+            tool,
+            input: None,
+            process: None,
+            shared: sessions.filter_map(|session| session.as_str().map(str::to_owned)).collect(),
+            elsewhere: fact("folder").and_then(|folder| folder.as_str()).map(PathBuf::from),
+            is_uncaptured: says("uncaptured"),
+            began_us,
+            is_stale: false,
+        }
+    }
 }
 
 /// A session of an agent.
@@ -45,6 +75,8 @@ pub(crate) struct Session {
     pub(crate) processes: BTreeSet<u32>,
     pub(crate) conversation: Conversation,
     pub(crate) open: Vec<OpenCall>,
+    /// The offset up to which the log was searched for results of open calls.
+    pub(crate) looked: Offset,
     /// Calls that were captured when their agent's process ended. Their last hooks may follow.
     pub(crate) ended: HashSet<String>,
 }
@@ -60,6 +92,7 @@ impl Session {
             processes: BTreeSet::new(),
             conversation: Conversation::new(agent, id, user),
             open: Vec::new(),
+            looked: 0,
             ended: HashSet::new(),
         }
     }
@@ -99,13 +132,14 @@ impl Session {
         Ok(())
     }
 
-    /// Forgets the calls that did not return, and of which an event says that they will not.
-    pub(crate) fn end_calls(&mut self, event: &AgentEvent) {
+    /// Takes the calls of which an event says that they are over, though no hook told their return.
+    pub(crate) fn take_over(&mut self, event: &AgentEvent) -> Vec<OpenCall> {
         if matches!(event.kind, AgentEventKind::Prompt { .. } | AgentEventKind::TurnEnded { .. }) {
-            self.open.iter_mut().for_each(|open| open.is_stale = true);
+            let others = self.open.iter_mut().filter(|open| open.actor != actor(event));
+            others.for_each(|open| open.is_stale = true);
         }
         match &event.kind {
-            AgentEventKind::SessionEnded { .. } => self.open.clear(),
+            AgentEventKind::SessionEnded { .. } => std::mem::take(&mut self.open),
             // A sub-agent may work on behind the turn that began it. Without ids there is one call
             // at a time.
             AgentEventKind::BeforeTool { call: None, .. }
@@ -113,10 +147,55 @@ impl Session {
             | AgentEventKind::TurnEnded { .. }
             | AgentEventKind::SubagentEnded { .. } => {
                 let actor = actor(event);
-                self.open.retain(|open| open.actor != actor);
+                self.open.extract_if(.., |open| open.actor == actor).collect()
             }
-            _ => {}
+            _ => Vec::new(),
         }
+    }
+
+    /// Takes the calls whose results were recorded since the last look at the log: the session file
+    /// has them, also of calls that failed or were interrupted.
+    pub(crate) fn take_returned(&mut self, engine: &Engine) -> Result<Vec<OpenCall>> {
+        if self.open.is_empty() {
+            return Ok(Vec::new());
+        }
+        let task = engine.task(&self.task)?;
+        let head = task.head()?.next;
+        let from = std::mem::replace(&mut self.looked, head).min(head);
+        let mut returned = HashSet::new();
+        for event in task.read(from..head)? {
+            if let Some(Body::ToolReturned(result)) = event?.body {
+                returned.insert(result.call);
+            }
+        }
+        Ok(self.open.extract_if(.., |open| returned.contains(&open.id)).collect())
+    }
+
+    /// Adds the calls that are open in the log: another recorder heard them begin.
+    pub(crate) fn find_open(&mut self, engine: &Engine) -> Result<()> {
+        let Ok(task) = engine.task(&self.task) else { return Ok(()) };
+        let (head, begin) = (task.head()?.next, task.lineage().info()?.begin);
+        let from = head.saturating_sub(LOOKED_BACK).max(begin);
+        for event in task.read(from..head)? {
+            let event = event?;
+            match (event.body, event.header.correlation) {
+                (Some(Body::CheckpointMarked(mark)), Some(call)) => {
+                    self.open.retain(|open| open.id != call);
+                    if mark.cause == MarkCause::BeforeTool {
+                        let actor = event.header.actor.unwrap_or_else(|| ACTOR.to_owned());
+                        self.open.push(OpenCall::of_mark(call, actor, event.header.time_us, &mark));
+                    }
+                }
+                // A capture outside of calls: it may have ended before.
+                (Some(Body::WorkspaceCaptured(_)), None) => {
+                    self.open.iter_mut().for_each(|open| open.is_stale = true);
+                }
+                (Some(Body::Restored(_)), _) => self.open.clear(),
+                _ => {}
+            }
+        }
+        self.looked = from;
+        Ok(())
     }
 
     /// Closes a call: the one with its id, or else the last with the same tool and arguments.

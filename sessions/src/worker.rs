@@ -1,6 +1,6 @@
 //! The thread of a recorder: one document after the other.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,6 +16,7 @@ use milepost_workspace::{Workspace, WorkspaceOptions};
 use tracing::{info, warn};
 
 use crate::events::{Heard, Place, Reply};
+use crate::folder;
 use crate::lineage::is_appended;
 use crate::options::RecorderOptions;
 use crate::process::at_end_of;
@@ -81,7 +82,7 @@ impl Worker {
     ) -> Result<Self> {
         let workspace = match options.has_files {
             true => {
-                let watched = WorkspaceOptions::default().watch(true);
+                let watched = WorkspaceOptions::default().watch(true).may_be_gone(true);
                 Some(Workspace::open(&options.project, watched)?)
             }
             false => None,
@@ -97,9 +98,10 @@ impl Worker {
         let mut looks = all_looks;
         let mut is_behind = self.take_spooled(SLICE_US) == Spooled::More;
         loop {
+            let has_open = self.has_open();
             let wait = match (is_behind, looks) {
                 (true, _) => Some(PAUSE),
-                (false, 0) => self.options.idle,
+                (false, 0) if !has_open => self.options.idle,
                 (false, _) => Some(self.options.idle.map_or(LOOK, |idle| idle.min(LOOK))),
             };
             let work = match wait {
@@ -117,9 +119,10 @@ impl Worker {
                     self.gone(&session, process);
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    let is_idle = !is_behind && looks == 0;
+                    let is_idle = !is_behind && looks == 0 && !has_open;
                     looks = looks.saturating_sub(u32::from(!is_behind));
                     is_behind = self.take_spooled(SLICE_US) == Spooled::More;
+                    self.look_at_calls();
                     if is_idle && !is_behind && !self.lives() {
                         return;
                     }
@@ -157,6 +160,22 @@ impl Worker {
             Err(error) => {
                 warn!(target: "milepost::sessions", %error, "a document is lost");
                 false
+            }
+        }
+    }
+
+    /// Returns `true` if a call is open whose agent lives.
+    fn has_open(&self) -> bool {
+        let is_open = |session: &Session| !session.open.is_empty();
+        self.sessions.values().any(|session| is_open(session) && !session.processes.is_empty())
+    }
+
+    /// Ends the calls whose results are in session files: no hook tells of one that the user
+    /// interrupted.
+    fn look_at_calls(&mut self) {
+        for (id, session) in &mut self.sessions {
+            if let Err(error) = self.place.look_at_calls(session) {
+                warn!(target: "milepost::sessions", session = id, %error, "an end is not recorded");
             }
         }
     }
@@ -221,14 +240,16 @@ impl Worker {
         let Some(event) = event(asked) else { return Ok(()) };
         let key = format!("{HOOK_KEY}{}", asked.id);
         let is_new = self.open(asked, &event, is_spooled)?;
-        let is_shared = self.mark_shared(&event);
+        let shared = self.mark_shared(&event);
         let Some(session) = self.sessions.get_mut(&event.session) else { return Ok(()) };
         let task = started(&self.place.engine, &session.task, &self.options.user)?;
         let patience_us = u64::try_from(HOOK_WAIT.as_micros()).unwrap_or(u64::MAX);
         let limit_us = asked.time_us.0.saturating_add(patience_us);
         let process = process(asked).filter(|process| session.processes.contains(process));
         let (event, key) = (&event, key.as_str());
-        let heard = Heard { asked, event, key, process, is_spooled, limit_us, is_shared };
+        let folder = event.folder.as_deref();
+        let elsewhere = folder::elsewhere(folder, project).filter(|_| self.options.has_files);
+        let heard = Heard { asked, event, key, process, is_spooled, limit_us, shared, elsewhere };
         let is_known = is_appended(&task, key, is_spooled)?;
         if is_known && !is_appended(&task, key, false)? {
             return Ok(());
@@ -239,7 +260,6 @@ impl Worker {
         if is_known {
             return self.place.hear_again(session, &heard);
         }
-        session.end_calls(event);
         let begins = matches!(
             event.kind,
             AgentEventKind::SessionStarted { .. } | AgentEventKind::Prompt { .. }
@@ -247,11 +267,16 @@ impl Worker {
         if begins && !is_spooled {
             session.come_back(&self.place.engine)?;
         }
-        if is_new || matches!(event.kind, AgentEventKind::SessionStarted { .. }) {
+        // The way back is no part of a session.
+        let is_of_agent = event.kind != AgentEventKind::GoingBack;
+        let starts = matches!(event.kind, AgentEventKind::SessionStarted { .. });
+        if (is_new || starts) && is_of_agent {
             self.place.opened(session, &heard)?;
         }
         let before = task.lineage().id();
-        session.lineage.get_or_insert(before);
+        if is_of_agent {
+            session.lineage.get_or_insert(before);
+        }
         self.place.record(session, &heard, reply)?;
         // Lines of the session may have opened a lineage.
         session.note_lineage(&self.place.engine, before)
@@ -268,6 +293,7 @@ impl Worker {
             let mut session = Session::new(event.agent, &id, task, &self.options.user);
             session.lineage = lineage;
             session.ended = self.ended.remove(&event.session).unwrap_or_default();
+            session.find_open(&self.place.engine)?;
             self.sessions.insert(event.session.clone(), session);
         }
         let Some(session) = self.sessions.get_mut(&event.session) else { return Ok(false) };
@@ -284,17 +310,20 @@ impl Worker {
         Ok(is_new)
     }
 
-    /// Marks open calls of other sessions as shared if a call begins. Returns `true` if there are
-    /// any.
-    fn mark_shared(&mut self, event: &AgentEvent) -> bool {
+    /// Notes in open calls of other sessions that a call begins at the same time. Returns the
+    /// sessions of these.
+    fn mark_shared(&mut self, event: &AgentEvent) -> BTreeSet<String> {
+        let own = self.sessions.get(&event.session).map(|session| session.task.clone());
         let others = self.sessions.iter_mut().filter(|(id, _)| **id != event.session);
         let begins = matches!(event.kind, AgentEventKind::BeforeTool { .. });
-        let mut is_shared = false;
-        for open in others.flat_map(|(_, session)| &mut session.open) {
-            is_shared = true;
-            open.is_shared |= begins;
+        let mut at_once = BTreeSet::new();
+        for (_, session) in others {
+            for open in &mut session.open {
+                at_once.insert(session.task.clone());
+                open.shared.extend(own.clone().filter(|_| begins));
+            }
         }
-        is_shared
+        at_once
     }
 
     fn gone(&mut self, id: &str, process: u32) {

@@ -8,9 +8,7 @@ use flate2::read::GzDecoder;
 use milepost::LineageId;
 use milepost::transfer::ExportTask;
 use milepost_api::Big;
-use milepost_formats::share_file::{
-    BEGINNING, CONTENTS_ID, END_TAG, EXPORT_ID, INDEX_ID, VIEWER, start_tag,
-};
+use milepost_formats::share_file::{self, END_TAG, EXPORT_ID, INDEX_ID, start_tag};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
@@ -81,27 +79,9 @@ impl Html {
         };
         // No text can end the element.
         let json = serde_json::to_string(&form)?.replace('<', "\\u003c");
-        let policy = format!(
-            "default-src 'none'; script-src '{}'; style-src '{}'; worker-src blob:; base-uri \
-             'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types worker",
-            hash(&script),
-            hash(&style)
-        );
-        let title = escaped(&task.id);
-        let head = format!(
-            "{BEGINNING}<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
-             <meta name=\"referrer\" content=\"no-referrer\">\n\
-             <meta name=\"viewport\" content=\"width=device-width\">\n\
-             <meta name=\"color-scheme\" content=\"light dark\">\n\
-             <title>{title} · Milepost</title>\n<style>{style}</style>\n</head>\n<body>\n\
-             <div id=\"page\"></div>\n\
-             <noscript>This file shows a task of Milepost, and needs JavaScript. \
-             `milepost import FILE` reads it without a browser.</noscript>\n\
-             <script type=\"application/json\" id=\"{CONTENTS_ID}\">\n{json}{}",
-            end()
-        );
-        let tail = format!("{VIEWER}{script}</script>\n</body>\n</html>\n");
+        let hashes = [hash(&script), hash(&style)];
+        let head = share_file::head([&hashes[0], &hashes[1]], &task.id, &style, &json);
+        let tail = share_file::tail(&script);
         Ok(Self { head, tail })
     }
 
@@ -152,12 +132,7 @@ fn end() -> String {
     format!("\n{END_TAG}\n")
 }
 
-/// Returns the source of a script or a style for the policy (CSP level 3, hash-source).
+/// Returns the hash of a script or a style for the policy.
 fn hash(text: &str) -> String {
-    format!("sha256-{}", BASE64.encode(&Sha256::digest(text.as_bytes())))
-}
-
-/// Returns a text as the text of an element.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    BASE64.encode(&Sha256::digest(text.as_bytes()))
 }

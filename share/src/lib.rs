@@ -7,6 +7,7 @@
 //! index    answers about the copy, for the viewer
 //! pieces   compressed pieces
 //! html     the file
+//! check    compares the index of a file with its events
 //! ```
 //!
 //! ```
@@ -32,10 +33,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod check;
 mod html;
 mod index;
 mod packing;
 mod pieces;
 mod share;
 
+pub use check::{IndexCheck, check};
 pub use share::Share;

@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Read};
 
 use data_encoding::HEXLOWER;
 use milepost::calls::check_given_up;
@@ -25,7 +25,7 @@ use crate::pieces::Pieces;
 const UNPACKED_MAX: u64 = 1 << 30;
 
 /// The longest line of an export.
-const LINE_MAX: usize = 512 << 20;
+pub const LINE_MAX: usize = 512 << 20;
 
 /// A task that is packed, and the rules for that.
 pub struct Packing<'a> {
@@ -203,16 +203,19 @@ impl Shown {
 impl Packed {
     /// Imports the export into a store in memory.
     pub fn shown(&self) -> Result<Shown> {
-        let options = Options::default().event_max(EVENT_MAX);
-        let engine = Engine::in_memory(options)?;
         // The store in memory has no key.
         let is_copy =
             self.is_keyed || self.captures + self.withheld.events + self.withheld.trusted > 0;
-        let mut reader = ExportReader::new(BufReader::new(self.pieces.reader()), LINE_MAX);
-        let damaged = |line: export_file::InvalidLine| {
-            let why = format!("line {} of the share's own export: {}", line.line, line.reason);
-            Error::from(milepost::Error::new(ErrorKind::Corrupt, why))
-        };
+        Shown::of(self.pieces.reader(), is_copy)
+    }
+}
+
+impl Shown {
+    /// Imports an export into a store in memory. `is_copy` is set if that has other hashes.
+    pub fn of(export: impl Read, is_copy: bool) -> Result<Self> {
+        let options = Options::default().event_max(EVENT_MAX);
+        let engine = Engine::in_memory(options)?;
+        let mut reader = ExportReader::new(BufReader::new(export), LINE_MAX);
         reader.header().map_err(damaged)?;
         let mut import = engine.transfer().import();
         let (mut found, mut ids, mut forks) = (None, BTreeMap::new(), BTreeMap::new());
@@ -246,11 +249,38 @@ impl Packed {
     }
 }
 
+/// Returns `true` if the hashes of an export have a key, and if a store without a key can have the
+/// export as a copy only.
+pub fn kind_of(export: impl Read) -> Result<(bool, bool)> {
+    let mut reader = ExportReader::new(BufReader::new(export), LINE_MAX);
+    let is_keyed = reader.header().map_err(damaged)?.key.is_some();
+    let mut is_copy = is_keyed;
+    while let Some(line) = reader.next_line().map_err(damaged)? {
+        check_given_up()?;
+        if let ExportLine::Event(event) = line {
+            is_copy |= matches!(event.body, ExportBody::Withheld { .. });
+            is_copy |= export_file::is_capture(&event);
+        }
+    }
+    Ok((is_keyed, is_copy))
+}
+
+fn damaged(line: export_file::InvalidLine) -> Error {
+    let why = format!("line {} of the share's own export: {}", line.line, line.reason);
+    milepost::Error::new(ErrorKind::Corrupt, why).into()
+}
+
 /// Returns the lineage that an event registers, and its fork.
 fn fork_of(event: &ExportEvent) -> Result<Option<(LineageId, Parent)>> {
-    let (LogKind::Control, ExportBody::Inline(payload)) = (event.log, &event.body) else {
+    // Where a description is withheld, the fork is shown.
+    let (ExportBody::Inline(payload) | ExportBody::Withheld { shown: Some(payload), .. }) =
+        &event.body
+    else {
         return Ok(None);
     };
+    if event.log != LogKind::Control {
+        return Ok(None);
+    }
     let kind = Header::decode(&event.header)?.kind;
     Ok(match Control::decode(kind, payload)? {
         Control::LineageRegistered(opened) => opened.parent.map(|parent| (opened.lineage, parent)),

@@ -206,6 +206,90 @@ fn the_same_task_gives_the_same_file() {
 }
 
 #[test]
+fn a_withheld_description_of_a_lineage_leaves_the_hashes_of_the_task() {
+    let engine = run();
+    let view = engine.view();
+    let at = view.point("tune@step-2").unwrap();
+    view.restore(&at).description(format!("with {}", secret(1))).run().unwrap();
+    let asked = ShareAsked::default();
+    let first = bytes(&engine, "tune", &asked);
+    assert!(first == bytes(&engine, "tune", &asked));
+    let file = File::read(&first);
+    let said = file.index["lineages"]["items"].as_array().unwrap();
+    for (said, info) in said.iter().zip(engine.task("tune").unwrap().lineages().unwrap()) {
+        let form = json!(milepost_api::LineageForm::from(info));
+        assert_eq!((&said["hash"], &said["parent"]), (&form["hash"], &form["parent"]));
+    }
+}
+
+/// The comparison of the index of a file.
+fn checked(file: &[u8]) -> Vec<String> {
+    let file = file.to_vec();
+    let open = move || -> std::io::Result<Box<dyn std::io::Read>> {
+        Ok(Box::new(std::io::Cursor::new(file.clone())))
+    };
+    milepost_share::check(&open).unwrap().unwrap().differing
+}
+
+/// The file with a changed piece of the index.
+fn with_index(file: &str, piece: usize, change: &dyn Fn(String) -> String) -> String {
+    let tag = format!("<script type=\"application/gzip;base64\" id=\"index-{piece}\">\n");
+    let begin = file.find(&tag).unwrap() + tag.len();
+    let end = begin + file[begin..].find('\n').unwrap();
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let text = change(unpacked(&file[begin..end]));
+    std::io::Write::write_all(&mut packer, text.as_bytes()).unwrap();
+    let packed = BASE64.encode(&packer.finish().unwrap());
+    format!("{}{packed}{}", &file[..begin], &file[end..])
+}
+
+#[test]
+fn what_a_browser_lists_and_is_not_of_the_events_is_named() {
+    let engine = run();
+    let task = engine.task("tune").unwrap();
+    task.append(Message::text("user", &secret(1))).unwrap();
+    let keyed = Engine::in_memory(Options::default().key(milepost::StoreKey::new(&[7; 32])));
+    for engine in [&engine, &keyed.unwrap()] {
+        let task = match engine.task("tune") {
+            Ok(task) => task,
+            Err(_) => engine.start_task("tune", "ana").unwrap(),
+        };
+        task.append(Message::text("user", "pay 10 to Bob")).unwrap();
+        let text = String::from_utf8(bytes(engine, "tune", &ShareAsked::default())).unwrap();
+        assert_eq!(checked(text.as_bytes()), Vec::<String>::new());
+        let file = File::read(text.as_bytes());
+        // Each document, one after the other.
+        for (name, document) in &file.index {
+            let piece = file.contents["index"][name].as_u64().unwrap() as usize;
+            let change = |text: String| {
+                let mut all: BTreeMap<String, Value> = serde_json::from_str(&text).unwrap();
+                assert_eq!(all.insert(name.clone(), json!({"forged": 1})), Some(document.clone()));
+                json!(all).to_string()
+            };
+            let forged = with_index(&text, piece, &change);
+            assert!(checked(forged.as_bytes()).contains(name), "{name}");
+        }
+        let forged = with_index(&text, 0, &|text| text.replace("pay 10 to Bob", "pay 99 to Eve"));
+        assert!(checked(forged.as_bytes()).iter().any(|name| name.starts_with("rows/")));
+        // A document that is there twice, and facts of the contents.
+        let rows = json!(file.index["rows/0/0"]).to_string();
+        let twice = format!("{{\"rows/0/0\":{rows},");
+        let forged = with_index(&text, 0, &|text| text.replacen('{', &twice, 1));
+        assert!(!checked(forged.as_bytes()).is_empty());
+        for (from, to, name) in [
+            ("\"task\":\"tune\"", "\"task\":\"fine\"", "task"),
+            ("\"user\":\"ana\"", "\"user\":\"eve\"", "user"),
+            ("\"summary\":0", "\"summary\":9", "index"),
+            ("{\"share\":1,", "{\"share\":1,\"more\":\"\\ud800\",\"task\":\"x\",", "task"),
+        ] {
+            let forged = text.replacen(from, to, 1);
+            assert_ne!(forged, text, "{from}");
+            assert!(checked(forged.as_bytes()).iter().any(|one| one == name), "{from}");
+        }
+    }
+}
+
+#[test]
 fn no_planted_secret_is_in_the_file() {
     let engine = run();
     let task = engine.task("tune").unwrap();

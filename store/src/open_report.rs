@@ -34,6 +34,29 @@ impl Finding {
     }
 }
 
+/// The record of repaired damage. It stays in the store, and a verification counts it until it is
+/// acknowledged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Repair {
+    /// The time at which the damage was found, in microseconds since 1970; 0 if it is not known.
+    pub time_us: u64,
+    /// The time of the last verification before it that found no fault. The damage is newer, unless
+    /// it is in a part that was damaged and read as intact. `None`: the store was never verified.
+    pub whole_us: Option<u64>,
+    /// The damaged file, relative to the store's folder, and the place in it.
+    pub place: String,
+    /// The fault.
+    pub message: String,
+    /// The copy that the repair read.
+    pub mended_from: String,
+    /// Set once the repair was complete. A repair that was interrupted is done again by the next
+    /// opening.
+    pub complete: bool,
+    /// The time at which it was acknowledged.
+    pub acknowledged_us: Option<u64>,
+}
+
 /// Progress of opening a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

@@ -9,7 +9,7 @@ use milepost_codec::{ChunkId, Error, LogId, Offset, Result, Seq};
 use crate::extent::Extent;
 use crate::index::{Entry, LogHead, SnapshotNote};
 use crate::metrics::Meters;
-use crate::open_report::{Finding, OpenReport};
+use crate::open_report::{Finding, OpenReport, Repair};
 use crate::storage_check::StorageCheck;
 
 /// Disk usage of a store, in bytes of blocks as `du` counts them.
@@ -177,12 +177,48 @@ pub trait Maintenance: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Makes the next opening rebuild the index.
+    /// Makes the next opening rebuild the index, because of this damage.
     ///
     /// # Errors
     ///
     /// Those of the disk.
-    fn distrust_index(&self) -> Result<()> {
+    fn distrust_index(&self, _damage: &str) -> Result<()> {
+        Ok(())
+    }
+
+    /// Returns the records of repaired damage, acknowledged ones included.
+    ///
+    /// # Errors
+    ///
+    /// Those of the disk.
+    fn repairs(&self) -> Result<Vec<Repair>> {
+        Ok(Vec::new())
+    }
+
+    /// Records damage, before it is repaired.
+    ///
+    /// # Errors
+    ///
+    /// Those of the disk.
+    fn record_damage(&self, _found: &[Finding], _mended_from: &str) -> Result<()> {
+        Ok(())
+    }
+
+    /// Acknowledges the records of repaired damage. Returns the number of those that were not.
+    ///
+    /// # Errors
+    ///
+    /// Those of the disk.
+    fn acknowledge_repairs(&self) -> Result<u64> {
+        Ok(0)
+    }
+
+    /// Notes a verification of the whole store.
+    ///
+    /// # Errors
+    ///
+    /// Those of the disk.
+    fn note_verified(&self, _events: u64, _faults: usize) -> Result<()> {
         Ok(())
     }
 }

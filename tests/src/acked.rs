@@ -138,8 +138,14 @@ fn check_and_append(store: &Path, acked: &Acked, seed: u64) -> Result<(), String
     verified.and(verified_again)
 }
 
+/// What a kill or a loss of power leaves is no damage, and leaves no record of one.
 fn open(store: &Path) -> Result<Engine, String> {
-    Engine::open(store, work::options()).map_err(|e| format!("I1: open: {:?}: {e}", e.kind()))
+    let engine = Engine::open(store, work::options());
+    let engine = engine.map_err(|e| format!("I1: open: {:?}: {e}", e.kind()))?;
+    match engine.integrity().repairs() {
+        Ok(repairs) if repairs.is_empty() => Ok(engine),
+        repairs => Err(format!("{WRONG} a stop left a record of damage: {repairs:?}")),
+    }
 }
 
 /// Computes every chain and digest again.

@@ -16,10 +16,13 @@
 //! carry.rs    exports, imports, copies
 //! damage.rs   damaged packs
 //! mend.rs     repairs, and what they are for
+//! reopen.rs   opens a store and compares it with the model
 //! fault.rs    a life in a process of its own, under faults
 //! lines.rs    the calls and answers of such a process
 //! settle.rs   calls whose answers are not known
 //! more.rs     files, runs, hooks, secrets: steps that the engine does much for
+//! once.rs     calls under keys, and their repetitions
+//! clock.rs    a clock that is set forward and back
 //! part.rs     a participant of restores
 //! begun.rs    the moment that a call began, and its end
 //! acts.rs     does steps, one after another or in the middle of others
@@ -40,6 +43,7 @@ mod begun;
 pub mod call;
 mod carry;
 pub mod check;
+mod clock;
 pub mod count;
 mod damage;
 mod draw;
@@ -52,8 +56,10 @@ mod lines;
 mod mend;
 pub mod model;
 mod more;
+mod once;
 mod part;
 pub mod program;
+mod reopen;
 pub mod report;
 mod resolve;
 pub mod run;

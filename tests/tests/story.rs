@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use milepost::events::{PromptChanged, StepStarted};
-use milepost::query::{Bisect, Verdict};
+use milepost::query::{Bisect, Condition, Verdict};
 use milepost::retention::Policy;
 use milepost::{Engine, Error, Mark, Options, Point, RunState};
 use milepost_tests::bodies;
@@ -118,6 +118,51 @@ fn blame_names_what_a_fold_of_every_prefix_does() {
         }
         engine.close().unwrap();
     }
+}
+
+#[test]
+fn a_condition_is_denied_only_after_every_state_was_looked_at() {
+    let seed = seed();
+    let mut random = Random::new(seed);
+    let dir = tempfile::tempdir().unwrap();
+    let engine = forked(&dir, &mut random, 60);
+    let chunks = engine.chunks();
+    for lineage in engine.task("t").unwrap().lineages().unwrap() {
+        let end = engine.point(&format!("t/{}", lineage.id)).unwrap();
+        for _ in 0..6 {
+            // Of a state that is somewhere in the middle, and of none.
+            let state = at(&engine, &end, random.below(end.offset + 1));
+            let value = state.value_at("/variables", &*chunks).unwrap().unwrap_or_default();
+            let text = match random.below(4) {
+                0 => "/variables == 17".to_owned(),
+                1 => format!("/message_count == {}", state.messages.len()),
+                _ => format!("/variables == {value}"),
+            };
+            let condition: Condition = text.parse().unwrap();
+            let holds = |offset| condition.holds(&at(&engine, &end, offset), &*chunks).unwrap();
+            let all: Vec<bool> = (0..=end.offset).map(holds).collect();
+            let first = all.iter().position(|holds| *holds);
+            let said = engine.view().bisect(None, &end, &condition);
+            match (all[0], all.last(), first) {
+                (true, ..) => assert!(said.unwrap_err().to_string().contains("already")),
+                (_, _, None) => {
+                    assert!(said.unwrap_err().to_string().contains("nowhere"), "{text}")
+                }
+                (_, Some(true), _) => {
+                    let found = said.unwrap().found().unwrap().offset as usize;
+                    assert!(!all[found] && all[found + 1], "{text}");
+                }
+                (_, _, Some(first)) => {
+                    let said = said.unwrap();
+                    let after = all.iter().skip(first).position(|holds| !holds).unwrap();
+                    assert_eq!(said.found().unwrap().offset as usize, first - 1, "{text}");
+                    let until = said.until().unwrap().offset as usize;
+                    assert_eq!(until, first + after - 1, "{text}");
+                }
+            }
+        }
+    }
+    engine.close().unwrap();
 }
 
 #[test]

@@ -6,6 +6,7 @@ use milepost::{Error, Hash, Result};
 use milepost_codec::{ChunkId, EntryKind, Item, Name, TreePath};
 
 use crate::chunks::Chunks;
+use crate::plan::SkippedPaths;
 use crate::snapshot::{Snapshot, SnapshotEntry};
 use crate::tree::{self, side_by_side};
 
@@ -44,6 +45,10 @@ pub struct FileChanges {
     pub changed: Vec<FileChange>,
     /// In both, with only the permission bits changed.
     pub modes: Vec<FileChange>,
+    /// Only in the earlier capture: the later one found the path and left it out.
+    pub left_out: Vec<SnapshotEntry>,
+    /// Only in the later capture: the earlier one found the path and left it out.
+    pub taken_in: Vec<SnapshotEntry>,
     /// Removed files paired with added ones of the same content, or of the same name and half the
     /// chunks.
     pub renamed: Vec<Renamed>,
@@ -122,8 +127,22 @@ fn between(before: &Snapshot, after: &Snapshot) -> Result<FileChanges> {
         }
         Ok(())
     })?;
+    changes.left_out = move_covered(&mut changes.removed, after)?;
+    changes.taken_in = move_covered(&mut changes.added, before)?;
     rename(&mut changes, chunks)?;
     Ok(changes)
+}
+
+/// Removes the entries from a list whose path, or a folder above it, the other capture left out.
+fn move_covered(entries: &mut Vec<SnapshotEntry>, other: &Snapshot) -> Result<Vec<SnapshotEntry>> {
+    if entries.is_empty() || other.info().skipped == 0 {
+        return Ok(Vec::new());
+    }
+    let skips = other.skips().collect::<Result<Vec<_>>>()?;
+    let skips = SkippedPaths(&skips);
+    let (out, rest) = entries.drain(..).partition(|entry| skips.covers(&entry.path));
+    *entries = rest;
+    Ok(out)
 }
 
 /// Returns `true` if both items have the same content. Entries of folders are compared path by

@@ -20,6 +20,7 @@ pub struct WorkspaceOptions {
     pub(crate) default_ignores: bool,
     pub(crate) wait: Duration,
     pub(crate) watch: bool,
+    pub(crate) may_be_gone: bool,
 }
 
 impl Default for WorkspaceOptions {
@@ -33,6 +34,7 @@ impl Default for WorkspaceOptions {
             default_ignores: true,
             wait: Duration::from_secs(10),
             watch: false,
+            may_be_gone: false,
         }
     }
 }
@@ -94,6 +96,14 @@ impl WorkspaceOptions {
     #[must_use]
     pub fn watch(mut self, watch: bool) -> Self {
         self.watch = watch;
+        self
+    }
+
+    /// Takes a folder that does not exist for an empty one: what was captured in it was removed, or
+    /// moved away. Default: an error, since a path that is misspelled does not exist either.
+    #[must_use]
+    pub fn may_be_gone(mut self, may: bool) -> Self {
+        self.may_be_gone = may;
         self
     }
 

@@ -304,26 +304,13 @@ impl Iterator for Skips {
 
     fn next(&mut self) -> Option<Self::Item> {
         if let Some(capture) = self.capture.take() {
-            match skips_of(&*self.chunks, &capture) {
-                Ok(skips) => self.skips = skips,
+            match tree::skips_of(&*self.chunks, &capture) {
+                Ok(skips) => self.skips = skips.into(),
                 Err(e) => return Some(Err(e)),
             }
         }
         self.skips.pop_front()
     }
-}
-
-fn skips_of(chunks: &dyn Chunks, capture: &Capture) -> Result<VecDeque<Result<Skip>>> {
-    let mut bytes = Vec::new();
-    for id in &capture.skips.chunks {
-        bytes.extend_from_slice(&chunks.get(id)?);
-    }
-    if bytes.len() as u64 != capture.skips.len {
-        let expected = format!("{} bytes", capture.skips.len);
-        let found = format!("{} bytes", bytes.len());
-        return Err(Error::corrupt("the list of skips of a capture", expected, found));
-    }
-    Ok(Skip::decode_list(&bytes).collect())
 }
 
 macro_rules! debug {

@@ -7,10 +7,16 @@ use milepost::hooks::{WorkspaceChange, WorkspaceState};
 use milepost::{Engine, Error, Result};
 use parking_lot::{Mutex, MutexGuard};
 
+use crate::error;
 use crate::options::WorkspaceOptions;
 use crate::root_checks;
 use crate::scan::ScanState;
 use crate::status::{States, StatusFeed, WorkspaceStatus};
+
+/// Returns `true` if nothing is at a path.
+pub(crate) fn is_gone(folder: &Path) -> bool {
+    std::fs::symlink_metadata(folder).is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound)
+}
 
 /// A folder of files that a task works on. Cheap to clone, `Send` and `Sync`.
 ///
@@ -59,7 +65,12 @@ impl Workspace {
     /// or a bare repository, or is the user's home, `/` or a folder above the home without
     /// [`WorkspaceOptions::anyway`]. `Unavailable`: the folder cannot be opened.
     pub fn open(folder: impl AsRef<Path>, options: WorkspaceOptions) -> Result<Self> {
-        let (folder, _) = root_checks::check(folder.as_ref(), options.anyway)?;
+        let folder = match options.may_be_gone && is_gone(folder.as_ref()) {
+            true => {
+                std::path::absolute(&folder).map_err(|e| error::io("find", folder.as_ref(), &e))?
+            }
+            false => root_checks::check(folder.as_ref(), options.anyway)?.0,
+        };
         let inner = Inner {
             folder,
             options,
@@ -73,6 +84,11 @@ impl Workspace {
     /// Returns the folder's path, absolute and without symlinks.
     pub fn folder(&self) -> &Path {
         &self.inner.folder
+    }
+
+    /// Returns `true` if the folder does not exist, and counts as empty.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.inner.options.may_be_gone && is_gone(self.folder())
     }
 
     pub(crate) fn options(&self) -> &WorkspaceOptions {

@@ -4,16 +4,18 @@ use serde_json::json;
 
 use super::Agent;
 
-/// Events of Claude Code.
-const CLAUDE_CODE: [&str; 9] = [
+/// Events of Claude Code. A tool that fails has one of its own, as a turn that does.
+const CLAUDE_CODE: [&str; 11] = [
     "SessionStart",
     "UserPromptSubmit",
     "PreToolUse",
     "PostToolUse",
+    "PostToolUseFailure",
     "SubagentStart",
     "SubagentStop",
     "PreCompact",
     "Stop",
+    "StopFailure",
     "SessionEnd",
 ];
 
@@ -32,20 +34,8 @@ const CODEX: [&str; 7] = [
 const GEMINI_CLI: [&str; 6] =
     ["SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", "SessionEnd"];
 
-/// Events of qwen-code. A tool that fails has one of its own, as a turn that does.
-const QWEN_CODE: [&str; 11] = [
-    "SessionStart",
-    "UserPromptSubmit",
-    "PreToolUse",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "SubagentStart",
-    "SubagentStop",
-    "PreCompact",
-    "Stop",
-    "StopFailure",
-    "SessionEnd",
-];
+/// Events of qwen-code, which are those of Claude Code.
+const QWEN_CODE: [&str; 11] = CLAUDE_CODE;
 
 /// Events of Copilot CLI. With these names its documents are as those of Claude Code; with its own
 /// names they do not say their event.

@@ -74,6 +74,19 @@ impl Agent {
         }
     }
 
+    /// Returns the version that the tests run, or that was tried by hand.
+    pub fn tried_version(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "2.1.330",
+            Self::Codex => "0.169.0",
+            Self::GeminiCli => "0.61.0",
+            Self::QwenCode => "0.15.10",
+            Self::Copilot => "1.0.102",
+            Self::OpenCode => "1.18.33",
+            Self::Cline => "3.0.65",
+        }
+    }
+
     /// Returns `true` if the agent is on this machine: its folder is there, or its program.
     pub fn is_found(self, environment: &Environment) -> bool {
         self.folder(environment).is_some_and(|folder| folder.is_dir())
@@ -101,5 +114,17 @@ mod tests {
             assert_eq!(Agent::of_name(agent.name()), Some(agent));
         }
         assert_eq!(Agent::of_name("aider"), None);
+    }
+
+    #[test]
+    fn tried_versions_are_those_that_the_tests_install() {
+        let all = [
+            include_str!("../../../tests/agents/package.json"),
+            include_str!("../../../tests/agents/more/package.json"),
+        ];
+        for agent in Agent::ALL {
+            let pinned = format!("\": \"{}\"", agent.tried_version());
+            assert!(all.iter().any(|file| file.contains(&pinned)), "{agent:?}: {pinned}");
+        }
     }
 }

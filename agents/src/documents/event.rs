@@ -83,6 +83,8 @@ pub enum AgentEventKind {
         /// Its last text.
         answer: Option<String>,
     },
+    /// The user is about to take the session back. No agent tells it: `milepost rewind` does.
+    GoingBack,
     /// The agent is about to replace its conversation by a summary.
     Compaction {
         /// The cause, such as `auto`.

@@ -30,6 +30,9 @@ use crate::json::{Json, JsonKind};
 /// Largest document that is read, in bytes.
 pub const SIZE_MAX: usize = 64 << 20;
 
+/// Name of the event of a document that `milepost rewind` sends.
+pub const GOING_BACK: &str = "MilepostRewind";
+
 /// Beginning of a prompt that the program itself wrote.
 const NOTIFICATION: &str = "<task-notification>";
 
@@ -78,7 +81,9 @@ fn event(agent: Agent, bytes: &[u8]) -> Result<AgentEvent, IgnoredDocument> {
     }
     let fields = Fields::of(&json);
     match agent {
-        Agent::Cline => cline::event(&fields),
+        Agent::Cline if fields.text("hook_event_name").as_deref() != Some(GOING_BACK) => {
+            cline::event(&fields)
+        }
         _ => named::event(agent, &fields),
     }
 }

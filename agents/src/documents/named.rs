@@ -2,7 +2,7 @@
 
 use super::event::{AgentEvent, AgentEventKind};
 use super::fields::Fields;
-use super::{IgnoredDocument, prompt, says_failed};
+use super::{GOING_BACK, IgnoredDocument, prompt, says_failed};
 use crate::agent::Agent;
 
 pub(super) fn event(agent: Agent, fields: &Fields<'_>) -> Result<AgentEvent, IgnoredDocument> {
@@ -75,6 +75,7 @@ fn kind(
             session_file: fields.path("agent_transcript_path"),
             answer: fields.text("last_assistant_message"),
         },
+        (GOING_BACK, _) => AgentEventKind::GoingBack,
         ("PreCompact", false) => AgentEventKind::Compaction { cause: fields.text("trigger") },
         _ => return Err(IgnoredDocument::OtherEvent),
     })

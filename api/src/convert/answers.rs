@@ -7,13 +7,14 @@ use milepost::metrics::{DiskBytes, Stats};
 use milepost::query::{Blame, Blamed, LineageInfo, Page, TaskInfo, TaskStats};
 use milepost::retention::Pin;
 use milepost::state::{Change, Changes};
+use milepost::store::Repair;
 use milepost::{Appended, AppendedEach, Body, Checkpoint, Event, Hash, Json, KeyedEvent, Point};
 
 use crate::{
     AppendedForm, Big, BlameForm, BlamedForm, ChangeForm, ChangesForm, CheckpointForm, CountsForm,
     DiskForm, ErasedForm, EventAt, EventForm, FaultForm, KeyedForm, LineageForm, Listed,
-    ParentForm, PinForm, PlaceForm, PointForm, StoreForm, TaskForm, TaskStatsForm, VerifyForm,
-    micros,
+    ParentForm, PinForm, PlaceForm, PointForm, RepairForm, StoreForm, TaskForm, TaskStatsForm,
+    VerifyForm, micros,
 };
 
 impl From<TaskInfo> for TaskForm {
@@ -143,7 +144,8 @@ impl EventAt {
 
 impl From<VerifyReport> for VerifyForm {
     fn from(report: VerifyReport) -> Self {
-        let ok = report.is_clean();
+        let open = report.repairs.iter().any(|repair| repair.acknowledged_us.is_none());
+        let ok = report.is_clean() && !open;
         let faults = report.faults.into_iter().map(FaultForm::from);
         Self {
             tasks: Big(report.tasks),
@@ -156,7 +158,22 @@ impl From<VerifyReport> for VerifyForm {
             frames: Big(report.frames),
             chunks: Big(report.chunks),
             faults: faults.collect(),
+            repairs: report.repairs.into_iter().map(RepairForm::from).collect(),
             ok,
+        }
+    }
+}
+
+impl From<Repair> for RepairForm {
+    fn from(repair: Repair) -> Self {
+        Self {
+            place: repair.place,
+            message: repair.message,
+            mended_from: repair.mended_from,
+            found_at: (repair.time_us > 0).then(|| micros(repair.time_us)),
+            whole_at: repair.whole_us.map(micros),
+            complete: repair.complete,
+            acknowledged_at: repair.acknowledged_us.map(micros),
         }
     }
 }

@@ -48,6 +48,12 @@ impl FileChangesForm {
         for entry in changes.removed {
             put(FileChangeKind::Removed, Some((entry.path, entry.item)), None);
         }
+        for entry in changes.left_out {
+            put(FileChangeKind::LeftOut, Some((entry.path, entry.item)), None);
+        }
+        for entry in changes.taken_in {
+            put(FileChangeKind::TakenIn, None, Some((entry.path, entry.item)));
+        }
         let changed = changes.changed.into_iter().map(|change| (FileChangeKind::Changed, change));
         let modes = changes.modes.into_iter().map(|change| (FileChangeKind::Mode, change));
         for (kind, change) in changed.chain(modes) {

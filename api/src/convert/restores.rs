@@ -38,7 +38,8 @@ impl RestoredForm {
     }
 }
 
-/// Converts a plan of files. All its numbers are byte counts, written as strings.
+/// Converts a plan of files, or the result of a restore of files. All its numbers are written as
+/// strings. `summary` is its sentence.
 ///
 /// # Errors
 ///
@@ -54,8 +55,14 @@ pub fn files_plan(plan: &Plan) -> Result<Value> {
     }
     let mut value = milepost::Json::from_value(plan)?.value()?;
     spell(&mut value);
+    if let Some(fields) = value.as_object_mut() {
+        fields.insert("summary".to_owned(), Value::String(plan.summary()));
+    }
     Ok(value)
 }
+
+/// Names of the numbers in a plan.
+const NUMBERS: [&str; 4] = ["bytes", "needs", "free", "uncompared"];
 
 /// Converts a plan of files back: the inverse of [`files_plan`].
 ///
@@ -68,7 +75,7 @@ pub fn plan_of_files(mut value: Value) -> Result<Plan> {
             Value::Array(items) => items.iter_mut().for_each(count),
             Value::Object(fields) => {
                 for (name, field) in fields {
-                    let is_number = matches!(name.as_str(), "bytes" | "needs" | "free");
+                    let is_number = NUMBERS.contains(&name.as_str());
                     match field
                         .as_str()
                         .filter(|_| is_number)
@@ -96,10 +103,13 @@ mod tests {
         let text = r#"{"creates":[{"path":"a","kind":"file","bytes":5},
             {"path":"7","kind":"folder"}],"changes":[],"deletes":[],"modes":[],
             "conflicts":[{"path":"bytes","why":"changed","text":"8"}],"notes":[],
-            "bytes":5,"needs":18446744073709551615,"free":0}"#;
+            "left_out":[{"path":"9","reason":"large","change":"gone","bytes":7,"text":"6"}],
+            "kept":["5"],"done":true,
+            "bytes":5,"needs":18446744073709551615,"free":0,"uncompared":3}"#;
         let plan: Plan = serde_json::from_str(text).unwrap();
         let spelled = files_plan(&plan).unwrap();
         assert_eq!(spelled["needs"], "18446744073709551615");
+        assert_eq!(spelled["summary"], plan.summary());
         assert_eq!(plan_of_files(spelled).unwrap(), plan);
         assert!(plan_of_files(Value::Null).is_err());
     }

@@ -41,7 +41,7 @@ impl Reader {
         let end = first.saturating_add(limit).min(lines.len());
         let page = lines.get(first..end).unwrap_or_default();
         Ok(AlignmentForm {
-            common: Big(common(&a.1, &b.1, options) as u64),
+            common: Big(common(&lines) as u64),
             counts: counted(&lines),
             items: page.iter().map(|line| form(line, &a, &b)).collect::<Result<_>>()?,
             next: Some(Big(end as u64)).filter(|_| end < lines.len()),
@@ -54,6 +54,7 @@ fn counted(lines: &[Aligned]) -> AlignCountsForm {
     for line in lines {
         let count = match line.op {
             AlignedOp::Same => &mut counts.same,
+            AlignedOp::Said => &mut counts.said,
             AlignedOp::Changed => &mut counts.changed,
             AlignedOp::OnlyA => &mut counts.only_a,
             AlignedOp::OnlyB => &mut counts.only_b,
@@ -76,6 +77,7 @@ fn form(line: &Aligned, a: &LineageTurns, b: &LineageTurns) -> Result<AlignedFor
     Ok(AlignedForm {
         op: match line.op {
             AlignedOp::Same => AlignOp::Same,
+            AlignedOp::Said => AlignOp::Said,
             AlignedOp::Changed => AlignOp::Changed,
             AlignedOp::OnlyA => AlignOp::OnlyA,
             AlignedOp::OnlyB => AlignOp::OnlyB,

@@ -1,5 +1,6 @@
 //! A search for events.
 
+use milepost::reading::Items;
 use milepost::{Body, Error, Event, Result};
 
 /// The events that are looked for; all, unless conditions are set.
@@ -62,7 +63,12 @@ impl EventSearch {
     /// Returns `true` if an event is taken.
     pub fn takes(&self, event: &Event) -> bool {
         let kind = Body::name_of(event.header.kind);
-        let is_of_kind = self.kinds.is_empty() || self.kinds.iter().any(|name| name == kind);
+        let is_named = |kind: &str| self.kinds.iter().any(|name| name == kind);
+        let is_of_kind = self.kinds.is_empty() || is_named(kind) || {
+            // Messages and calls that a program keeps in its variables.
+            let items = event.body.as_ref().map(Items::of).unwrap_or_default();
+            items.bodies.iter().any(|body| is_named(body.kind_name()))
+        };
         is_of_kind && (!self.failed || is_failed(event)) && self.has(event)
     }
 

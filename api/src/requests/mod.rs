@@ -288,6 +288,9 @@ pub struct VerifyAsked {
     /// Also fold every lineage from its beginning and compare the result with the snapshots.
     #[serde(default)]
     pub states: bool,
+    /// Acknowledge the repairs in the answer: later verifications do not count them.
+    #[serde(default)]
+    pub acknowledge: bool,
     /// An earlier anchor, to compare the whole store with.
     #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     #[serde(skip_serializing_if = "Option::is_none")]

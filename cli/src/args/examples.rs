@@ -262,6 +262,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("verify", "all of the store"),
             ("verify run --states", "a task, folded from its beginning too"),
             ("verify --anchor heads.json", "also that nothing was taken away since"),
+            ("verify --acknowledge", "and no longer count damage that was repaired"),
         ],
     ),
     ("doctor", &[("doctor", "what is right and what is not, and what to do")]),

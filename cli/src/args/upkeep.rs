@@ -14,6 +14,9 @@ pub struct Verify {
     /// Also compare with an earlier anchor.
     #[arg(long, value_name = "FILE", conflicts_with = "task")]
     pub anchor: Option<PathBuf>,
+    /// Acknowledge repairs of earlier damage: they are shown once more, and then not counted.
+    #[arg(long)]
+    pub acknowledge: bool,
 }
 
 #[derive(Debug, ClapArgs)]

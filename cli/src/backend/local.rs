@@ -274,7 +274,8 @@ impl Backend for Local<'_> {
 
     fn verify(&self, asked: &VerifyAsked, told: &mut dyn FnMut(u64, u64)) -> Result<VerifyForm> {
         let task = asked.task.as_ref().map(|task| task.id.as_str());
-        Ok(service::verify(self.0, task, asked.states, asked.anchor.as_ref(), told)?)
+        let VerifyAsked { states, anchor, acknowledge, .. } = asked;
+        Ok(service::verify(self.0, task, *states, anchor.as_ref(), *acknowledge, told)?)
     }
 
     fn anchor(&self) -> Result<String> {

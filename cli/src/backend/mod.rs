@@ -92,6 +92,8 @@ pub struct VerifyAsked {
     pub states: bool,
     /// An anchor to compare the store with.
     pub anchor: Option<Anchor>,
+    /// `true` also acknowledges repairs.
+    pub acknowledge: bool,
 }
 
 /// A store, opened by this process or by another one.

@@ -10,6 +10,9 @@ use crate::backend::{Backend, hints, recovery};
 use crate::error::{Failure, Result};
 use crate::output::{JobBar, Out, count, grouped, note, printable, size, words};
 
+/// Most files to name that were left out by size.
+const NAMED: usize = 5;
+
 pub fn run(source: &dyn Backend, args: &args::Capture, out: &mut Out) -> Result<()> {
     let asked = JobAsked::Capture(CaptureAsked {
         folder: absolute(&args.folder)?,
@@ -73,8 +76,32 @@ pub fn worded(failed: JobFailed, labelled: bool) -> Failure {
     }
 }
 
-/// Prints what a capture left out by the default list.
+/// Prints what a capture left out for the first time, by the default list and by size.
 pub fn tell_left_out(left_out: &LeftOutForm) {
+    if !left_out.by_size.is_empty() {
+        let named = left_out.by_size.iter().take(NAMED).map(|path| {
+            let shown = path.path.to_string();
+            format!("{} ({})", printable(&shown), size(path.bytes.0))
+        });
+        let mut named: Vec<String> = named.collect();
+        let more = left_out.by_size.len().saturating_sub(NAMED);
+        if more > 0 {
+            named.push(format!("{more} more"));
+        }
+        note(&format!(
+            "left out by size: {}; --max-file and --max-total capture larger files",
+            named.join(", ")
+        ));
+    }
+    if left_out.unread_index {
+        note(
+            "git's index cannot be read: what git tracks is left out where the default list or a \
+             rule says so",
+        );
+    }
+    if left_out.paths.0 == 0 {
+        return;
+    }
     let named = |path: &LeftOutPath| {
         let shown = path.path.to_string();
         format!("{} ({})", printable(&shown), size(path.bytes.0))

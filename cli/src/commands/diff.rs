@@ -56,7 +56,7 @@ pub fn run(source: &dyn Backend, args: &args::Diff, out: &mut Out) -> Result<()>
 
 /// Returns `true` for an offset or a call id of a message: both differ where the message has
 /// another position.
-fn is_position(change: &ChangeForm) -> bool {
+pub fn is_position(change: &ChangeForm) -> bool {
     let mut parts = change.path.split('/').skip(1);
     let place = (parts.next(), parts.next(), parts.next(), parts.next());
     let is_place = matches!(place, (Some("messages"), Some(_), Some("offset" | "call"), None));

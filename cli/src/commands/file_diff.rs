@@ -67,6 +67,10 @@ impl Change {
     }
 }
 
+/// Names of the changes of a path that one of the captures left out.
+const LEFT_OUT: &str = "left_out";
+const TAKEN_IN: &str = "taken_in";
+
 pub fn run(engine: &Engine, args: &args::Diff, out: &mut Out) -> Result<()> {
     let paths = args.paths.iter().map(|path| captured_files::tree_path(path));
     let paths = paths.collect::<Result<Vec<_>>>()?;
@@ -111,6 +115,12 @@ fn list(changes: FileChanges) -> Vec<Change> {
     for entry in changes.removed {
         put("removed", Some((entry.path, entry.item)), None);
     }
+    for entry in changes.left_out {
+        put(LEFT_OUT, Some((entry.path, entry.item)), None);
+    }
+    for entry in changes.taken_in {
+        put(TAKEN_IN, None, Some((entry.path, entry.item)));
+    }
     let both = |change: FileChange| {
         let before = Some((change.path.clone(), change.before));
         (before, Some((change.path, change.after)))
@@ -146,6 +156,11 @@ fn print(sides: [&Snapshot; 2], change: &Change, out: &mut Out) -> Result<()> {
                 captured_files::mode(&old.item)
             ),
         })?);
+    }
+    if change.name == LEFT_OUT || change.name == TAKEN_IN {
+        let which = if change.name == LEFT_OUT { "later" } else { "earlier" };
+        let line = format!("{}: the {which} capture left it out", new.path);
+        return Ok(out.line(out.style(Style::Bold, &line))?);
     }
     let mut head = vec![format!("diff --git a/{} b/{}", old.path, new.path)];
     match (from, to) {

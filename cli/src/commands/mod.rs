@@ -78,8 +78,8 @@ use self::needs::Needs;
 use crate::args::{self, Args, Command, ConfigCommand, Status};
 use crate::backend::{Backend, Local, hints};
 use crate::error::{Failure, Result};
-use crate::output::Out;
-use crate::store_locator::{Opened, StoreArgs, attach};
+use crate::output::{Out, note};
+use crate::store_locator::{Opened, StoreArgs, attach, in_other};
 use crate::{demo, terminal, tui};
 
 /// Runs the command.
@@ -95,6 +95,7 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
         anchor_to: args.anchor_to,
         wait: args.wait,
     };
+    store.name_in_messages();
     under_agent::refuse(&args.command)?;
     if matches!(args.command, Command::Tui(_)) {
         tui::check(out)?;
@@ -127,7 +128,13 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
         {
             checkpoint::none(out)
         }
-        command => on_found(&store, command, out),
+        command => {
+            let lists = matches!(command, Command::Tasks(_) | Command::Ui(_) | Command::Tui(_));
+            if let Some(other) = store.other_here().filter(|_| lists) {
+                note(&in_other(&other));
+            }
+            on_found(&store, command, out).map_err(|failure| store.or_in_other(failure))
+        }
     }
 }
 

@@ -63,6 +63,9 @@ fn print_text(report: &RepairReport, out: &mut Out) -> Result<()> {
         let (message, outcome) = (printable(&finding.message), finding.outcome);
         out.line(format!("{style}: {message} ({outcome})"))?;
     }
+    if !report.mended.is_empty() && !report.dry_run {
+        out.line("the store keeps a record of it: `milepost verify --acknowledge` ends that")?;
+    }
     for one in &report.lost {
         let style = out.style(Style::Bad, lost);
         out.line(format!("{style}: {}", range(one)))?;

@@ -1,17 +1,13 @@
 //! `verify`: checks every hash, and both copies of every event.
 
-use std::path::{Path, PathBuf};
-
 use milepost::integrity::Anchor;
+use milepost_api::RepairForm;
 use serde_json::json;
 
 use crate::args::Verify;
 use crate::backend::{Backend, VerifyAsked};
 use crate::error::{CORRUPT, Failure, Result};
 use crate::output::{Out, Style, bar, big, count, plural, printable};
-use crate::store_locator::now_us;
-
-use super::doctor::note_verified;
 
 /// Number of events from which on a bar is shown.
 const LONG: u64 = 100_000;
@@ -22,7 +18,8 @@ pub fn run(source: &dyn Backend, args: &Verify, out: &mut Out) -> Result<()> {
         Failure::from(error).hint("give a file that `milepost anchor > FILE` wrote")
     })?;
     let task = args.task.as_deref().map(|id| source.task(id)).transpose()?;
-    let asked = VerifyAsked { task, states: args.states, anchor };
+    let acknowledge = args.acknowledge;
+    let asked = VerifyAsked { task, states: args.states, anchor, acknowledge };
     let mut shown = None;
     let report = source.verify(&asked, &mut |done, all| {
         let bar = shown.get_or_insert_with(|| bar(all, "verify", all >= LONG, false));
@@ -30,9 +27,6 @@ pub fn run(source: &dyn Backend, args: &Verify, out: &mut Out) -> Result<()> {
     })?;
     if let Some(bar) = shown {
         bar.finish_and_clear();
-    }
-    if let (Some(folder), None) = (folder(source), &asked.task) {
-        note_verified(&folder, &report, now_us());
     }
     let anchor = asked.anchor;
     let counts = [
@@ -54,12 +48,13 @@ pub fn run(source: &dyn Backend, args: &Verify, out: &mut Out) -> Result<()> {
         let faults = report.faults.iter();
         let faults = faults.map(|f| json!({"place": f.place, "message": f.message})).collect();
         form.insert("faults".into(), faults);
+        form.insert("repairs".into(), json!(report.repairs));
         if let Some(anchor) = &anchor {
             let form_of =
                 json!({"digest": anchor.digest, "seq": big(anchor.seq), "logs": anchor.logs.len()});
             form.insert("anchor".into(), form_of);
         }
-        form.insert("ok".into(), report.faults.is_empty().into());
+        form.insert("ok".into(), report.ok.into());
         out.json(&form)?;
     } else {
         let checked = counts.map(|(name, number)| count(number.0, name)).join(", ");
@@ -72,22 +67,57 @@ pub fn run(source: &dyn Backend, args: &Verify, out: &mut Out) -> Result<()> {
             let place = out.style(Style::Bad, &printable(&fault.place));
             out.line(format!("{place}: {}", printable(&fault.message)))?;
         }
+        for repair in &report.repairs {
+            print_repair(repair, out)?;
+        }
         if report.faults.is_empty() {
-            out.line(out.style(Style::Good, "no fault found"))?;
+            let now = if report.repairs.is_empty() { "" } else { " now" };
+            out.line(out.style(Style::Good, &format!("no fault found{now}")))?;
         }
     }
-    if report.faults.is_empty() {
-        return Ok(());
-    }
-    let faults = count(report.faults.len() as u64, "fault");
-    Err(Failure::new(format!("{faults} found"))
+    let repairs = report.repairs.iter().filter(|repair| repair.acknowledged_at.is_none()).count();
+    match (report.faults.len() as u64, repairs as u64) {
+        (0, 0) => Ok(()),
+        (0, repairs) => Err(Failure::new(format!(
+            "the store was damaged: {} on record, not acknowledged",
+            count(repairs, "repair")
+        ))
         .code_of(CORRUPT)
-        .hint("copy the store's folder as it is before anything else is done to it"))
+        .hint("`milepost verify --acknowledge` ends this, once you know what changed the files")),
+        (faults, _) => Err(Failure::new(format!("{} found", count(faults, "fault")))
+            .code_of(CORRUPT)
+            .hint("copy the store's folder as it is before anything else is done to it")),
+    }
 }
 
-/// Returns the folder of a store that this process has open for writing.
-fn folder(source: &dyn Backend) -> Option<PathBuf> {
-    let store = source.engine()?.store().chunks();
-    store.check_writable().ok()?;
-    store.folder().map(Path::to_owned)
+/// Prints the record of repaired damage.
+fn print_repair(repair: &RepairForm, out: &mut Out) -> Result<()> {
+    out.line(out.style(Style::Bad, &sentence(repair)))?;
+    out.line(format!("    {}", when(repair)))?;
+    Ok(())
+}
+
+/// Returns a sentence on the damage of a repair.
+pub fn sentence(repair: &RepairForm) -> String {
+    let (place, message) = (printable(&repair.place), printable(&repair.message));
+    match message.contains(&*place) {
+        true => message.into_owned(),
+        false => format!("{place}: {message}"),
+    }
+}
+
+/// Returns a sentence on the times of a repair, and on the copy that it read.
+pub fn when(repair: &RepairForm) -> String {
+    let found = repair.found_at.as_deref().unwrap_or("at an unknown time");
+    let whole = match &repair.whole_at {
+        Some(whole) => format!("known whole {whole}"),
+        None => "never verified before".to_owned(),
+    };
+    let done = if repair.complete { "mended" } else { "not mended yet: the next opening mends it" };
+    let acknowledged = match &repair.acknowledged_at {
+        Some(at) => format!(", acknowledged {at}"),
+        None => String::new(),
+    };
+    let from = printable(&repair.mended_from);
+    format!("found {found} ({whole}), {done} from {from}{acknowledged}")
 }

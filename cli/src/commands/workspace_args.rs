@@ -1,19 +1,20 @@
 //! Functions that the commands which restore a folder share: the folder, choices for its paths, and
 //! output.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use milepost_api::{ChoicesAsked, FilesForm, FolderAsked, JobResult, RestoredForm, plan_of_files};
 use milepost_jobs::place;
-use milepost_workspace::{ConflictWhy, PathBytes, PathConflict, Plan};
+use milepost_workspace::{ConflictWhy, PathConflict, Plan, Way};
 use serde_json::{Value, json};
 
 use super::{captured_files, restore};
 use crate::args;
-use crate::backend::jobs::{self, CHOOSE, JobFailed, Wording, absolute};
+use crate::backend::jobs::{self, JobFailed, Wording, absolute};
 use crate::backend::recovery;
 use crate::error::Result;
-use crate::output::{Out, count, printable, printable_lines};
+use crate::output::{Out, printable, printable_lines};
 
 /// Returns the choices of the arguments.
 pub fn choices(paths: &args::Paths) -> Result<ChoicesAsked> {
@@ -61,13 +62,10 @@ pub fn done(
                 return Err(failed.worded(wording));
             };
             match out.json {
-                true => out.json(&form(&plan, Value::Null, &[]))?,
-                false => print(&plan, out)?,
+                true => out.json(&form(&plan, Value::Null))?,
+                false => lines(&plan, out)?,
             }
-            // A conflict of the whole folder has to be resolved first.
-            let whole = plan.conflicts.iter().find(|it| it.path.is_none());
-            let first = whole.or(plan.conflicts.first());
-            Err(failed.failure.hint(first.map_or(CHOOSE, way_out)))
+            Err(failed.failure.hint(way_out(&plan.conflicts)))
         }
     }
 }
@@ -83,7 +81,51 @@ pub fn shown(form: &FilesForm) -> String {
     printable(&folder.unwrap_or_default()).into_owned()
 }
 
-fn way_out(conflict: &PathConflict) -> &'static str {
+/// Returns the hint for the conflicts of a plan: options that resolve them.
+fn way_out(conflicts: &[PathConflict]) -> String {
+    // A conflict of the whole folder has to be resolved first.
+    if let Some(whole) = conflicts.iter().find(|conflict| conflict.path.is_none()) {
+        return by_hand(whole).to_owned();
+    }
+    let mut groups: BTreeMap<&[Way], Vec<&PathConflict>> = BTreeMap::new();
+    for conflict in conflicts {
+        groups.entry(&conflict.ways).or_default().push(conflict);
+    }
+    let is_only = groups.len() == 1;
+    let hints = groups.into_iter().filter_map(|(ways, conflicts)| {
+        let first = conflicts.first()?;
+        if ways.is_empty() {
+            return Some(format!("{}: {}", path_of(first), by_hand(first)));
+        }
+        let more = conflicts.len() > 1;
+        let options = ways.iter().map(|way| match more && is_only {
+            true => worded(*way, &way.option(None), " PATH"),
+            false => worded(*way, &way.option(first.path.as_ref()), ""),
+        });
+        let options = options.collect::<Vec<_>>().join(", ");
+        Some(match (more, is_only) {
+            (true, true) => format!("{options}; PATH may be a folder, for all below it"),
+            (true, false) => format!("{options}, and so for {} more", conflicts.len() - 1),
+            _ => options,
+        })
+    });
+    hints.collect::<Vec<_>>().join("; ")
+}
+
+fn worded(way: Way, option: &str, path: &str) -> String {
+    match way {
+        Way::Theirs => format!("`{option}{path}` takes what was captured"),
+        Way::KeepMine => format!("`{option}{path}` leaves what is there"),
+        _ => format!("`{option}` says that it is the folder that was captured"),
+    }
+}
+
+fn path_of(conflict: &PathConflict) -> String {
+    conflict.path.as_ref().map_or_else(String::new, |path| path.to_string())
+}
+
+/// Returns what resolves a conflict that no option about its path does.
+fn by_hand(conflict: &PathConflict) -> &'static str {
     match conflict.why {
         ConflictWhy::OtherFolder => {
             "`--moved` says that it is the folder that was captured; `--files DIR` names another \
@@ -92,37 +134,33 @@ fn way_out(conflict: &PathConflict) -> &'static str {
         ConflictWhy::Locked => "wait for the other, or end it, and ask again",
         ConflictWhy::Space => "make room on the folder's disk, and ask again",
         ConflictWhy::Denied => "give yourself leave to write to it, and ask again",
-        ConflictWhy::Missing | ConflictWhy::Case => {
-            "`--keep-mine PATH` leaves what is there; `milepost repair --dry-run` says what is \
-             damaged"
-        }
-        _ => CHOOSE,
+        _ => "decide about the folder as a whole, or about nothing in it",
     }
 }
 
-/// Prints a plan line by line.
+/// Prints a plan line by line, and its sentence.
 pub fn print(plan: &Plan, out: &mut Out) -> Result<()> {
+    lines(plan, out)?;
+    Ok(out.line(printable(&plan.summary()))?)
+}
+
+fn lines(plan: &Plan, out: &mut Out) -> Result<()> {
     for line in plan.to_string().lines() {
         out.line(printable_lines(line))?;
-    }
-    if plan.is_empty() && plan.conflicts.is_empty() {
-        out.line(match plan.left.is_empty() {
-            true => "the files are as they were then",
-            false => "what the run changed is as it was then",
-        })?;
     }
     Ok(())
 }
 
 /// Returns a plan and its result as JSON.
-fn form(plan: &Plan, lineage: Value, kept: &[PathBytes]) -> Value {
-    json!({ "plan": plan, "lineage": lineage, "kept": kept })
+fn form(plan: &Plan, lineage: Value) -> Value {
+    let summary = plan.summary();
+    json!({ "plan": plan, "lineage": lineage, "kept": plan.kept, "summary": summary })
 }
 
 /// Prints a plan, and that nothing was done.
 pub fn dry(plan: &Plan, out: &mut Out) -> Result<()> {
     if out.json {
-        return Ok(out.json(&form(plan, Value::Null, &[]))?);
+        return Ok(out.json(&form(plan, Value::Null))?);
     }
     print(plan, out)?;
     Ok(out.line("this was a dry run: nothing was done")?)
@@ -136,17 +174,9 @@ pub fn went(
     hint: &str,
     out: &mut Out,
 ) -> Result<()> {
-    let kept = restored.kept.as_deref().unwrap_or_default();
     if out.json {
-        return Ok(out.json(&form(plan, restore::form(restored)?, kept))?);
+        return Ok(out.json(&form(plan, restore::form(restored)?))?);
     }
     print(plan, out)?;
-    if !kept.is_empty() {
-        let number = count(kept.len() as u64, "file");
-        out.line(format!("{number} changed by others, and kept:"))?;
-        for path in kept {
-            out.line(format!("  {path}"))?;
-        }
-    }
     restore::lines(restored, note, &[hint], out)
 }

@@ -9,6 +9,7 @@
 //! fitted_table  tables that never exceed the terminal
 //! nearest       names near to one that does not exist
 //! body_text     bodies of events as text
+//! printed_commands  commands in messages
 //! bars          progress bars (job_bar: of jobs)
 //! pager         the pager
 //! ```
@@ -21,6 +22,7 @@ mod job_bar;
 pub mod lineage_tree;
 pub mod nearest;
 mod pager;
+mod printed_commands;
 mod text;
 mod units;
 pub mod words;
@@ -39,6 +41,7 @@ use escaped::{Escaped, escaped};
 pub use fitted_table::{FittedRow, FittedTable, NONE};
 pub use job_bar::JobBar;
 use pager::Pager;
+pub use printed_commands::{StoreOption, name_store, shell_word, with_store};
 use text::{clean, padded};
 pub use text::{excerpt, fitted, printable, printable_lines, width};
 pub use units::{
@@ -298,12 +301,12 @@ fn columns(cells: &[String], widths: &[usize]) -> String {
 
 /// Prints a hint about the next step to standard error.
 pub fn hint(text: &str) {
-    say_in_time(format!("hint: {text}"));
+    say_in_time(format!("hint: {}", with_store(text)));
 }
 
 /// Prints a note to standard error.
 pub fn note(text: &str) {
-    say_in_time(format!("milepost: {}", printable(text)));
+    say_in_time(format!("milepost: {}", printable(&with_store(text))));
 }
 
 /// Prints the text, or holds it back while the pager runs.

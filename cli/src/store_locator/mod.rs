@@ -1,8 +1,10 @@
 //! Location of the store, and checks before it is opened. `holder` finds the program that has it
-//! open, for commands that create it; `keys` finds its key.
+//! open, for commands that create it; `keys` finds its key; `others` has the stores that commands
+//! here do not find by themselves.
 
 mod holder;
 mod keys;
+mod others;
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -21,6 +23,8 @@ use crate::backend::Remote;
 use crate::error::{Failure, Result, is_denied};
 use crate::output::{bar, note};
 use crate::outside;
+
+pub use others::in_other;
 
 /// Name of the store's folder.
 pub const FOLDER: &str = ".milepost";

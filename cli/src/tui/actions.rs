@@ -190,9 +190,7 @@ fn changes_of(form: &FilesForm, whole: &str) -> Result<String> {
     if lines.len() > LINES {
         shown.push(format!("… {} more: {whole}", count((lines.len() - LINES) as u64, "line")));
     }
-    if shown.is_empty() {
-        shown.push("the files are as they were then".into());
-    }
+    shown.push(printable(&plan.summary()).into_owned());
     Ok(shown.join("\n"))
 }
 

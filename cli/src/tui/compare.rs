@@ -45,8 +45,8 @@ impl CompareView {
 
     /// Takes over lines from one on. The first answer goes to the first difference.
     pub fn take(&mut self, from: u64, page: AlignmentForm) {
-        let AlignCountsForm { same, changed, only_a, only_b, moved } = &page.counts;
-        let total = [same, changed, only_a, only_b, moved].iter().map(|count| count.0).sum();
+        let AlignCountsForm { same, said, changed, only_a, only_b, moved } = &page.counts;
+        let total = [same, said, changed, only_a, only_b, moved].iter().map(|count| count.0).sum();
         self.counts = page.counts;
         self.common = page.common.0;
         self.lines.set_end(total, total);
@@ -75,7 +75,7 @@ impl CompareView {
                 return;
             }
             match self.lines.get(at) {
-                Some(line) if line.op == AlignOp::Same => {
+                Some(line) if matches!(line.op, AlignOp::Same | AlignOp::Said) => {
                     let next = if is_forward { at.checked_add(1) } else { at.checked_sub(1) };
                     self.seeking = next.map(|next| (is_forward, next));
                 }
@@ -101,6 +101,7 @@ impl CompareView {
 pub fn sign(op: AlignOp) -> &'static str {
     match op {
         AlignOp::Same => " ",
+        AlignOp::Said => "≈",
         AlignOp::Changed => "~",
         AlignOp::OnlyA => "<",
         AlignOp::OnlyB => ">",

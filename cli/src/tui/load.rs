@@ -112,7 +112,11 @@ impl Reading<'_> {
                 let states = count(found.states.0, "state");
                 let kind = printable(&found.event.event.kind).into_owned();
                 let at = found.event.event.offset;
-                app.say(Tone::Title, format!("from @{at} on: {kind}{step}; {states} looked at"));
+                let said = match &found.until {
+                    None => format!("from @{at} on"),
+                    Some(until) => format!("first after @{at}, until after {}", printable(until)),
+                };
+                app.say(Tone::Title, format!("{said}: {kind}{step}; {states} looked at"));
             }
             Request::Blame(pointer) => {
                 let point = self.source.point(&view.address_after())?;

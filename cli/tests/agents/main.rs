@@ -43,6 +43,7 @@ fn kinds(home: &AgentHome) -> Vec<String> {
         AgentEventKind::SubagentStarted { .. } => "sub-agent started".to_owned(),
         AgentEventKind::SubagentEnded { .. } => "sub-agent ended".to_owned(),
         AgentEventKind::Compaction { .. } => "compaction".to_owned(),
+        AgentEventKind::GoingBack => "going back".to_owned(),
     };
     home.events().into_iter().map(|event| kind(&event.kind)).collect()
 }

@@ -8,7 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use milepost::Body;
 use milepost_codec::{BodyForm, body_hash};
-use milepost_formats::share_file::{BEGINNING, END_TAG, EXPORT_ID, start_tag};
+use milepost_formats::share_file::{BEGINNING, END_TAG, EXPORT_ID, head, start_tag, tail};
 
 use super::*;
 use crate::common::Serving;
@@ -16,14 +16,15 @@ use crate::common::Serving;
 /// A share with an export, a few lines a piece.
 fn share(export: &str) -> String {
     let lines: Vec<&str> = export.split_inclusive('\n').collect();
-    let mut html = format!("{BEGINNING}<meta charset=\"utf-8\">\n<title>essay</title>\n");
+    let hash = "0".repeat(44);
+    let mut html = head([&hash, &hash], "essay", "", "{}");
     for (number, lines) in (0..).zip(lines.chunks(3)) {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
         encoder.write_all(lines.concat().as_bytes()).unwrap();
         let packed = BASE64.encode(&encoder.finish().unwrap());
         html += &format!("{}\n{packed}\n{END_TAG}\n", start_tag(EXPORT_ID, number));
     }
-    html + "<script type=\"module\">\nlet one = 1;\n</script>\n"
+    html + &tail("let one = 1;")
 }
 
 /// An export of version 2 without the body of an event, which is as `more` says.

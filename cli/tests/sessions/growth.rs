@@ -98,7 +98,7 @@ fn a_file_that_was_changed_is_a_conflict_that_names_the_line() {
 }
 
 #[test]
-fn lines_that_replace_others_at_the_end_are_a_conflict() {
+fn lines_that_replace_others_at_the_end_are_a_branch_and_changed_ones_a_conflict() {
     let place = Place::new();
     let mut made = Made::new();
     made.user("a", None, "first");
@@ -107,16 +107,19 @@ fn lines_that_replace_others_at_the_end_are_a_conflict() {
     made.assistant("c", "b", json!([said("this way")]));
     made.save(&place);
     place.say("import session.jsonl").ok();
-    let before = place.json("stats");
     let mut changed = shared.clone();
     changed.assistant("d", "b", json!([said("that way")]));
     changed.save(&place);
-    let refused = place.say("import session.jsonl");
-    refused.failed(4, "session.jsonl:3: it precedes recorded lines");
+    place.say("import session.jsonl").ok();
+    assert_eq!(changes(&place), [0, 0]);
+    let told = conversation(&place, SESSION);
+    assert_eq!(told, ["first", "on it", "that way"]);
+    let before = place.json("stats");
     let mut changed = shared;
     changed.user("d", Some("b"), "another prompt");
     changed.save(&place);
-    place.say("import session.jsonl").failed(4, "session.jsonl:3");
+    let refused = place.say("import session.jsonl");
+    refused.failed(4, "session.jsonl:3: it says something else than before");
     assert_eq!(place.json("stats")["events"], before["events"]);
 }
 

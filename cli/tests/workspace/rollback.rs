@@ -139,7 +139,7 @@ fn a_dry_run_touches_nothing_and_says_by_its_exit_code_whether_it_could_be() {
     assert_eq!(ran.code, 4, "{ran:?}");
     assert!(ran.out.contains("! draft.md  it was changed"), "{ran:?}");
     assert!(ran.err.contains("1 thing is in the way"), "{ran:?}");
-    assert!(ran.err.contains("--keep-mine PATH"), "{ran:?}");
+    assert!(ran.err.contains("`--keep-mine draft.md`"), "{ran:?}");
     place.say("rollback essay@first --dry-run --theirs draft.md").ok();
     assert_eq!(read(&place, "work/draft.md"), "mine\n");
     place.write("work/draft.md", "one\n2\nthree\nfour\n");
@@ -163,7 +163,7 @@ fn a_dry_run_of_an_undo_touches_nothing_and_says_what_it_would_do() {
     let ran = place.say("undo essay --dry-run");
     assert_eq!(ran.code, 4, "{ran:?}");
     assert!(ran.out.contains("! draft.md  it was changed"), "{ran:?}");
-    assert!(ran.err.contains("--keep-mine PATH"), "{ran:?}");
+    assert!(ran.err.contains("`--keep-mine draft.md`"), "{ran:?}");
     place.say("undo essay --dry-run --theirs draft.md").ok();
     assert_eq!(read(&place, "work/draft.md"), "mine\n");
     place.write("work/draft.md", "one\ntwo\nthree\n");
@@ -199,8 +199,8 @@ fn what_stands_in_the_way_stops_all_until_it_is_decided() {
     ] {
         let ran = place.say(command);
         assert_eq!(ran.code, 4, "{ran:?}");
-        assert!(ran.out.contains("! gone.txt  it was never captured"));
-        assert!(ran.err.contains("hint: `--theirs PATH`"), "{ran:?}");
+        assert!(ran.out.contains("! gone.txt  what is there was never captured"));
+        assert!(ran.err.contains("hint: `--theirs "), "{ran:?}");
     }
     assert_eq!((held(&place, "work"), place.items("checkpoints essay")), before);
     let both = place.say("rollback essay@first --theirs draft.md --keep-mine draft.md");
@@ -230,7 +230,7 @@ fn what_only_others_changed_is_left_and_listed_if_it_is_asked_for() {
     assert_eq!(dry["plan"]["left"][0]["why"], "made");
     let out = place.say("rollback essay@first --leave-others").ok();
     assert!(
-        out.contains("~ draft.md\n- made.txt\n= mine.txt  it stays: others made it\n"),
+        out.contains("~ draft.md\n- made.txt\n= mine.txt  it stays: others made it (`--theirs mine.txt` takes it)\n"),
         "{out}"
     );
     assert_eq!(read(&place, "work/mine.txt"), "mine\n");

@@ -1895,7 +1895,7 @@ export interface components {
          * @description The kind of a change of a file.
          * @enum {string}
          */
-        FileChangeKind: "added" | "removed" | "changed" | "mode" | "renamed";
+        FileChangeKind: "added" | "removed" | "changed" | "mode" | "renamed" | "left_out" | "taken_in";
         /** @description Differences between two captures, in order of paths. */
         FileChangesForm: {
             /** @description The first 10,000 differences. */
@@ -1913,6 +1913,8 @@ export interface components {
             deleted: components["schemas"]["Big"];
             /** @description Folders that were created or deleted, or have other permission bits. */
             folders: components["schemas"]["Big"];
+            /** @description Files that one of the captures left out: not created or deleted. */
+            left_out?: components["schemas"]["Big"];
             /** @description Renamed files. */
             renamed: components["schemas"]["Big"];
         };
@@ -2290,8 +2292,13 @@ export interface components {
             /** @description True if the event was there before, under the same key. */
             repeated: boolean;
         };
-        /** @description Paths that a capture left out by the default list, unless the capture before did too. */
+        /**
+         * @description Paths that a capture left out, and the capture before did not: by the default list, with their
+         *     number and sizes, and by their size.
+         */
         LeftOutForm: {
+            /** @description Files over the limit of one file or of the capture; the largest first, at most 100. */
+            by_size?: components["schemas"]["LeftOutPath"][];
             /** @description Their total size in bytes. */
             bytes: components["schemas"]["Big"];
             /** @description The largest ones. */
@@ -2300,6 +2307,8 @@ export interface components {
             more: boolean;
             /** @description Number of paths. */
             paths: components["schemas"]["Big"];
+            /** @description True if git's index cannot be read, so that what it tracks may be left out. */
+            unread_index?: boolean;
         };
         /** @description A path that a capture left out. */
         LeftOutPath: {
@@ -3484,6 +3493,7 @@ export interface components {
         ToolReturnForm: {
             after?: null | components["schemas"]["CheckpointForm"];
             changes?: null | components["schemas"]["FileCounts"];
+            left_out?: null | components["schemas"]["LeftOutForm"];
             /**
              * Format: int32
              * @description The lineage that is active now, if it is another one: then no checkpoint is marked.

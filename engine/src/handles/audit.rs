@@ -122,7 +122,7 @@ impl AuditEvent<'_> {
         let user = user.unwrap_or(owner);
         let status = run_control::status(inner, self.task, self.lineage);
         let (control, phase, iteration) = match status {
-            Ok(RunStatus { control, phase, iteration }) => (control.name(), phase, iteration),
+            Ok(RunStatus { control, phase, iteration, .. }) => (control.name(), phase, iteration),
             Err(_) => ("", None, 0),
         };
         Known { task, user, control, phase: or_empty(phase), iteration }

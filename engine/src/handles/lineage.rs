@@ -1,5 +1,7 @@
 //! A handle on one lineage.
 
+// tidy: one handle
+
 use std::ops::RangeBounds;
 
 use milepost_codec::{
@@ -187,8 +189,10 @@ impl Lineage {
         if repeated {
             return;
         }
+        let before = super::run_control::status(self.inner(), self.task, self.id).ok();
+        let before = before.and_then(|status| status.previous);
         let done = AuditEvent {
-            phase_before: Some(changed.previous.as_deref().unwrap_or("")),
+            phase_before: Some(before.as_deref().unwrap_or("")),
             user: context.user.as_deref(),
             correlation: context.correlation.as_deref(),
             ..AuditEvent::of("phase_changed", self.task, self.id)

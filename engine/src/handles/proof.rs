@@ -2,6 +2,7 @@
 
 use milepost_codec::{Hash, Result};
 use milepost_store::Fault;
+use milepost_store::open_report::Repair;
 
 use crate::handles::engine::Engine;
 use crate::history::point::Point;
@@ -35,7 +36,42 @@ impl Integrity<'_> {
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<VerifyReport> {
         let task = task.map(|id| self.engine.task_no(id)).transpose()?;
-        verify(&self.engine.inner.catalog, self.engine.inner.store, task, progress)
+        let mut report =
+            verify(&self.engine.inner.catalog, self.engine.inner.store, task, progress)?;
+        report.repairs = self.repairs()?;
+        report.repairs.retain(|repair| repair.acknowledged_us.is_none());
+        Ok(report)
+    }
+
+    /// Returns the records of repaired damage, oldest first, acknowledged ones included. They stay
+    /// when the store is closed, compacted, or its index is rebuilt.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable`: the disk fails.
+    pub fn repairs(&self) -> Result<Vec<Repair>> {
+        self.engine.inner.catalog.log().repairs()
+    }
+
+    /// Acknowledges the records of repaired damage: a verification no longer counts them. Returns
+    /// the number of those that were not acknowledged before.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable`: the disk fails, or the store was opened for reading only.
+    pub fn acknowledge_repairs(&self) -> Result<u64> {
+        self.engine.inner.catalog.log().acknowledge_repairs()
+    }
+
+    /// Notes a verification of the whole store: the record of damage that is found later says that
+    /// the store was whole at this time. The note is best effort, since nothing else depends on it.
+    pub fn note_verified(&self, report: &VerifyReport) {
+        let log = self.engine.inner.catalog.log();
+        if log.check_writable().is_ok()
+            && let Err(error) = log.note_verified(report.events, report.faults.len())
+        {
+            tracing::debug!("the verification is not noted: {error}");
+        }
     }
 
     /// Folds every lineage of a task, or of all tasks, from its beginning with each registered

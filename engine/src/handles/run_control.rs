@@ -9,7 +9,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use milepost_codec::{ControlChanged, Error, LineageId, PhaseChanged, Result, RunControl, TaskNo};
-use milepost_replay::{RunReducer, transition};
+use milepost_replay::{RunReducer, RunState, transition};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::commit::append::{Append, Committed};
@@ -62,6 +62,8 @@ pub(crate) struct RunStatus {
     pub(crate) control: RunControl,
     pub(crate) phase: Option<String>,
     pub(crate) iteration: u64,
+    /// The phase before.
+    pub(crate) previous: Option<String>,
 }
 
 impl RunControls {
@@ -157,8 +159,8 @@ fn look<'a>(
             let head = inner.catalog.head(log)?.next;
             // Later events do not change the control: a change needs the lock.
             let state = state_at(&inner.catalog, &RunReducer, task, lineage, head)?;
-            let (control, phase, iteration) = (state.control, state.phase, state.iteration);
-            Ok(place.insert(RunStatus { control, phase, iteration }))
+            let RunState { control, phase, iteration, previous_phase: previous, .. } = state;
+            Ok(place.insert(RunStatus { control, phase, iteration, previous }))
         }
     }
 }
@@ -176,7 +178,10 @@ pub(crate) fn entered(inner: &Inner, task: TaskNo, lineage: LineageId, changed: 
     if let Some(control) = control
         && let Some(status) = control.lock().get_mut(&lineage)
     {
-        status.phase = Some(changed.phase.clone());
+        // Read behind the append, it has the new phase already.
+        if status.phase.as_ref() != Some(&changed.phase) {
+            status.previous = status.phase.replace(changed.phase.clone());
+        }
         status.iteration = changed.iteration;
     }
 }

@@ -224,6 +224,13 @@ impl Catalog {
         }
     }
 
+    /// Returns `true` if a lineage of a task has a base. Most tasks have none, whatever the number
+    /// of their lineages.
+    pub(crate) fn has_bases(&self, task: TaskNo) -> Result<bool> {
+        let prefix = keys::of_task(KeyKind::Base, task);
+        Ok(!self.log.scan(&prefix, &keys::after_prefix(&prefix), false, 1)?.is_empty())
+    }
+
     /// Returns the base of a lineage, if it was trimmed.
     pub(crate) fn base(&self, task: TaskNo, lineage: LineageId) -> Result<Option<BaseEntry>> {
         let entry = self.log.get(&keys::base(task, lineage))?;

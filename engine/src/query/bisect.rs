@@ -2,17 +2,20 @@
 //!
 //! A state is *good* while the condition does not hold, and *bad* once it does. The search assumes
 //! that a bad state stays bad. For n events between a good and a bad state it examines both ends
-//! and at most log2(n) states between them, rounded up.
+//! and at most log2(n) states between them, rounded up. If the condition does not hold at the end,
+//! it may have held before: then a scan examines every state, in one pass over the events.
 
 use std::collections::BTreeSet;
 
 use milepost_codec::{Error, Offset, Result};
-use milepost_replay::RunState;
+use milepost_replay::{Reducer as _, RunReducer, RunState};
 
 use super::Query;
+use crate::given_up::check_given_up;
 use crate::handles::engine::Engine;
 use crate::history::events::Ancestry;
 use crate::history::point::Point;
+use crate::history::state::LogChunks;
 
 /// Maximum number of states skipped in one search.
 const SKIPS_MAX: usize = 64;
@@ -63,6 +66,8 @@ pub struct Bisect {
     good: Offset,
     skipped: BTreeSet<Offset>,
     looked: u64,
+    /// The event after which the condition no longer holds, if a scan found it.
+    until: Option<Offset>,
 }
 
 impl Query<'_> {
@@ -101,7 +106,13 @@ impl Query<'_> {
                  the good point comes first"
             )));
         }
-        Ok(Bisect { end: bad.clone(), good: from, skipped: BTreeSet::new(), looked: 0 })
+        Ok(Bisect {
+            end: bad.clone(),
+            good: from,
+            skipped: BTreeSet::new(),
+            looked: 0,
+            until: None,
+        })
     }
 }
 
@@ -121,7 +132,13 @@ impl Bisect {
         self.skipped.iter().copied()
     }
 
-    /// Returns the number of states examined by [`Bisect::run`].
+    /// Returns the event after which the condition no longer holds. `None` if it was found by a
+    /// binary search, which ends where the condition holds.
+    pub fn until(&self) -> Option<Point> {
+        self.until.map(|offset| self.at(offset))
+    }
+
+    /// Returns the number of states examined by [`Bisect::run`] and [`Bisect::run_or_scan`].
     pub fn looked(&self) -> u64 {
         self.looked
     }
@@ -212,6 +229,56 @@ impl Bisect {
         Ok(())
     }
 
+    /// Does as [`Bisect::run`]. If the condition does not hold at the end, it examines the state
+    /// after every event instead, oldest first, and ends at the first event after which the
+    /// condition no longer holds: see [`Bisect::until`].
+    ///
+    /// # Errors
+    ///
+    /// - `Invalid`: the condition holds at the good end, or after none of the events.
+    /// - Those of `holds` and of [`Engine::run_state`].
+    pub fn run_or_scan(
+        &mut self,
+        engine: &Engine,
+        mut holds: impl FnMut(&RunState) -> Result<bool>,
+    ) -> Result<()> {
+        if holds(&engine.run_state(&self.end)?)? {
+            return self.run(engine, |_, state| {
+                Ok::<_, Error>(if holds(state)? { Verdict::Bad } else { Verdict::Good })
+            });
+        }
+        let (begin, end) = (self.good(), self.end.clone());
+        let mut state = engine.run_state(&begin)?;
+        if holds(&state)? {
+            return Err(wrong_end(&begin, Verdict::Good, Verdict::Bad));
+        }
+        let catalog = &engine.inner.catalog;
+        let chunks = LogChunks::folding(catalog, end.no);
+        let lineage = engine.task(&end.task)?.lineage_named(end.lineage)?;
+        let mut found = None;
+        self.looked = 1;
+        for event in lineage.read(begin.offset..end.offset)? {
+            check_given_up()?;
+            let event = event?;
+            RunReducer.apply(&mut state, &event, &chunks)?;
+            self.looked += 1;
+            match (found, holds(&state)?) {
+                (None, true) => found = Some(event.offset),
+                (Some(first), false) => {
+                    self.good = first;
+                    self.end = self.at(first.saturating_add(1));
+                    self.until = Some(event.offset);
+                    return Ok(());
+                }
+                _ => {}
+            }
+        }
+        Err(Error::invalid(format!(
+            "it is so nowhere from {begin} to {end}: the states after all {} events were looked at",
+            self.looked - 1
+        )))
+    }
+
     fn look<E: From<Error>>(
         &mut self,
         engine: &Engine,
@@ -236,6 +303,8 @@ fn wrong_end(point: &Point, expected: Verdict, said: Verdict) -> Error {
         (Verdict::Good, _) => {
             format!("it is so at {point} already: the good end has to be before that")
         }
-        _ => format!("it is not so at {point}: there is no event after which it is"),
+        _ => format!(
+            "it is not so at {point}: it may have been so before, and only the ends were looked at"
+        ),
     })
 }

@@ -15,7 +15,7 @@ pub use crate::history::lists::{CheckpointOrder, CheckpointQuery, Page, TaskInfo
 pub use crate::history::stats::TaskStats;
 pub use milepost_replay::{Condition, Operator};
 
-use milepost_codec::{Error, ErrorKind, Result};
+use milepost_codec::{ErrorKind, Result};
 use milepost_replay::RunReducer;
 use milepost_replay::reading::Outcome;
 use serde_json::json;
@@ -154,11 +154,11 @@ impl View {
     }
 
     /// Searches the history of a point for the first event after which a condition holds: see
-    /// [`Query::bisect`].
+    /// [`Bisect::run_or_scan`].
     ///
     /// # Errors
     ///
-    /// `Invalid`: the condition does not hold at the point, or holds at the good one. Others as
+    /// `Invalid`: the condition holds nowhere before the point, or holds at the good one. Others as
     /// [`Query::bisect`].
     pub fn bisect(
         &self,
@@ -170,12 +170,7 @@ impl View {
         let engine = self.engine();
         let chunks = engine.chunks();
         let mut search = engine.query().bisect(good, bad)?;
-        search.run(engine, |_, state| {
-            Ok::<_, Error>(match condition.holds(state, chunks.as_ref())? {
-                true => Verdict::Bad,
-                false => Verdict::Good,
-            })
-        })?;
+        search.run_or_scan(engine, |state| condition.holds(state, chunks.as_ref()))?;
         Ok(search)
     }
 

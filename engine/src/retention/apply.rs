@@ -167,8 +167,9 @@ impl Retention<'_> {
             .collect();
         for some in all.chunks(MARKS_EACH) {
             // Locked for a few marks at a time, since restores and branches wait for it.
-            let _structure = self.engine.inner.structure()?;
-            let mut sent: Vec<(usize, Arc<Slot>, u64)> = Vec::new();
+            let inner = &self.engine.inner;
+            let _structure = inner.structure()?;
+            let mut sent: Vec<(usize, Arc<Slot>, Vec<RemovedMark>)> = Vec::new();
             for marks in some.chunk_by(|(n, _), (m, _)| n == m) {
                 let Some((n, _)) = marks.first() else {
                     continue;
@@ -177,16 +178,20 @@ impl Retention<'_> {
                 let Some(removed) = removed.filter(|removed| !removed.is_empty()) else {
                     continue;
                 };
-                let count = removed.len() as u64;
                 let slot = group.step(*n, |task, _| {
-                    self.submit_control(task.no, self.removals(task.no, policy, removed)?)
+                    inner.committer.submit(self.removal(task.no, policy, &removed)?)
                 })?;
-                sent.extend(slot.map(|slot| (*n, slot, count)));
+                sent.extend(slot.map(|slot| (*n, slot, removed)));
             }
-            for (n, slot, count) in sent {
-                group.step(n, |_, done| {
-                    slot.wait()?;
-                    done.removed += count;
+            for (n, slot, removed) in sent {
+                group.step(n, |task, done| {
+                    match slot.wait() {
+                        Err(error) if error.kind() == ErrorKind::Conflict => {
+                            self.remove(task.no, policy, &removed)?;
+                        }
+                        committed => drop(committed?),
+                    }
+                    done.removed += removed.len() as u64;
                     Ok(())
                 })?;
             }

@@ -7,8 +7,8 @@
 use std::collections::{BTreeSet, HashSet};
 
 use milepost_codec::{
-    Body, CheckpointId, Control, Hash, Json, LineageId, Offset, RemovedMark, Result, Retained,
-    TaskNo,
+    Body, CheckpointId, Control, ErrorKind, Hash, Json, LineageId, LogId, Offset, RemovedMark,
+    Result, Retained, TaskNo,
 };
 use milepost_store::index::MarkEntry;
 use milepost_store::index::keys::{self, KeyKind};
@@ -16,25 +16,65 @@ use milepost_store::index::keys::{self, KeyKind};
 use super::Retention;
 use super::apply::MARKS_EACH;
 use super::reachability::Verdicts;
+use crate::commit::committer::Request;
 use crate::handles::attachments::{AttachedEvent, Counting};
 use crate::handles::lineage::Lineage;
 
 /// Maximum bytes of data that one commit appends again, unless a single piece has more.
 const BYTES_EACH: usize = 4 << 20;
 
+/// Maximum attempts to remove checkpoints with attached data while their lineages grow.
+const REMOVE_TRIES: u32 = 4;
+
 /// The checkpoint of attached data in the event that removes it: its place says all.
 const OF_NONE: CheckpointId = CheckpointId(Hash::ZERO.0);
 
 impl Retention<'_> {
-    /// Returns the events that remove checkpoints, and what is attached to these alone.
-    pub(super) fn removals(
+    /// Removes checkpoints, and what is attached to these alone. If one of their aliases is marked
+    /// anew at each attempt, or may be, the data stays.
+    pub(crate) fn remove(
         &self,
         task: TaskNo,
         policy: &Json,
-        removed: Vec<RemovedMark>,
-    ) -> Result<Vec<Control>> {
-        let attached = self.attached_to(task, &removed)?;
-        Ok([removal_of(policy, &removed), removal_of(policy, &attached)].concat())
+        removed: &[RemovedMark],
+    ) -> Result<()> {
+        for _ in 0..REMOVE_TRIES {
+            match self.engine.inner.commit(self.removal(task, policy, removed)?) {
+                Err(error) if error.kind() == ErrorKind::Conflict => {}
+                done => return done.map(|_| ()),
+            }
+        }
+        self.commit_control(task, removal_of(policy, removed))
+    }
+
+    /// Returns the commit that removes checkpoints, and what is attached to these alone. It fails
+    /// with `Conflict` if one of their aliases may have been marked anew since.
+    pub(crate) fn removal(
+        &self,
+        task: TaskNo,
+        policy: &Json,
+        removed: &[RemovedMark],
+    ) -> Result<Request> {
+        // Heads are read first: the commit detects later growth.
+        let heads = self.heads(task)?;
+        let attached = self.attached_to(task, removed)?;
+        let events = [removal_of(policy, removed), removal_of(policy, &attached)].concat();
+        let request = self.control_request(task, events)?;
+        Ok(match attached.is_empty() {
+            true => request,
+            false => request.unless_grown(heads),
+        })
+    }
+
+    /// Returns the heads of a task's lineages.
+    pub(super) fn heads(&self, task: TaskNo) -> Result<Vec<(LogId, Offset)>> {
+        let catalog = &self.engine.inner.catalog;
+        let lineages = catalog.lineages(task)?.into_iter();
+        let head = |(lineage, _)| {
+            let log = LogId::lineage(task, lineage);
+            Ok((log, catalog.head(log)?.next))
+        };
+        lineages.map(head).collect()
     }
 
     /// Returns the data that is attached by aliases that none but these checkpoints have.
@@ -163,7 +203,7 @@ fn place(lineage: LineageId, offset: Offset) -> RemovedMark {
 }
 
 /// Returns the events that remove checkpoints or attached data.
-fn removal_of(policy: &Json, removed: &[RemovedMark]) -> Vec<Control> {
+pub(super) fn removal_of(policy: &Json, removed: &[RemovedMark]) -> Vec<Control> {
     let some = removed.chunks(MARKS_EACH);
     some.map(|some| Retained { policy: policy.clone(), removed: some.to_vec() }.into()).collect()
 }

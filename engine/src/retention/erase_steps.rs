@@ -11,6 +11,7 @@ use milepost_store::index::MarkEntry;
 use milepost_store::index::keys::{self, KeyKind};
 
 use super::Retention;
+use super::attached::removal_of;
 use super::erase::{body_of, each_body, in_a_base};
 use crate::commit::committer::Request;
 use crate::handles::audit;
@@ -77,7 +78,8 @@ impl Retention<'_> {
     /// - Those of [`Query::checkpoints`](crate::query::Query::checkpoints).
     /// - `Invalid`: the reason has more than 1,024 bytes, or one task has more to remove than one
     ///   append may have.
-    /// - `Conflict`: a lineage begins with a base whose state includes an event of a step.
+    /// - `Conflict`: a lineage begins with a base whose state includes an event of a step, or data
+    ///   is attached to these checkpoints alone and a lineage of theirs grew: try again.
     ///
     /// After `Poisoned` and `Unavailable` tasks before the one that failed are done.
     pub fn unmark_all_erasing(
@@ -92,7 +94,8 @@ impl Retention<'_> {
         for (task, found) in self.unpinned(query, Viewer::ALL)? {
             by_task.entry(task).or_default().push(found);
         }
-        let removals = by_task.iter().map(|(task, marks)| self.removal(*task, marks, reason));
+        let removals =
+            by_task.iter().map(|(task, marks)| self.removal_of_steps(*task, marks, reason));
         // All are checked before the first is committed.
         let removals: Vec<Removal> = removals.collect::<Result<_>>()?;
         let mut done = Unmarked::default();
@@ -114,8 +117,14 @@ impl Retention<'_> {
         Ok(done)
     }
 
-    fn removal(&self, task: TaskNo, marks: &[Checkpoint], reason: Option<&str>) -> Result<Removal> {
+    fn removal_of_steps(
+        &self,
+        task: TaskNo,
+        marks: &[Checkpoint],
+        reason: Option<&str>,
+    ) -> Result<Removal> {
         let catalog = &self.engine.inner.catalog;
+        let heads = self.heads(task)?;
         let mut by_lineage: BTreeMap<LineageId, BTreeSet<Offset>> = BTreeMap::new();
         for mark in marks {
             by_lineage.entry(mark.lineage).or_default().insert(mark.mark);
@@ -131,7 +140,9 @@ impl Retention<'_> {
         }
         let policy = Json::new(r#"{"asked_for":true,"erases":true}"#)?;
         let removed: Vec<RemovedMark> = marks.iter().map(removed_mark).collect();
-        for RemovedMark { lineage, offset, .. } in self.attached_to(task, &removed)? {
+        let attached = self.attached_to(task, &removed)?;
+        for RemovedMark { lineage, offset, .. } in &attached {
+            let (lineage, offset) = (*lineage, *offset);
             if erased.contains(&(lineage, offset)) || catalog.erased_of(task).has(lineage, offset) {
                 continue;
             }
@@ -145,8 +156,11 @@ impl Retention<'_> {
                 erased.push((lineage, offset));
             }
         }
-        events.extend(self.removals(task, &policy, removed)?);
-        let request = self.control_request(task, events)?;
+        events.extend([removal_of(&policy, &removed), removal_of(&policy, &attached)].concat());
+        let mut request = self.control_request(task, events)?;
+        if !attached.is_empty() {
+            request = request.unless_grown(heads);
+        }
         Ok(Removal { task, request, marks: marks.len() as u64, erased })
     }
 }

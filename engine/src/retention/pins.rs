@@ -1,7 +1,5 @@
 //! Pins: checkpoints that no policy removes.
 
-use std::sync::Arc;
-
 use milepost_codec::{
     CheckpointId, Control, Error, LogId, Pinned, Result, TEXT_MAX, TaskNo, Unpinned, check_size,
 };
@@ -9,7 +7,7 @@ use milepost_store::index::PinEntry;
 use milepost_store::index::keys::{self, KeyKind};
 
 use super::Retention;
-use crate::commit::committer::{Request, Slot};
+use crate::commit::committer::Request;
 use crate::history::catalog::{Catalog, Viewer};
 use crate::history::checkpoint::Checkpoint;
 
@@ -77,13 +75,7 @@ impl Retention<'_> {
         self.engine.inner.commit(request).map(|_| ())
     }
 
-    /// Submits events to a task's control log, so that several tasks can share one commit.
-    pub(crate) fn submit_control(&self, task: TaskNo, events: Vec<Control>) -> Result<Arc<Slot>> {
-        let request = self.control_request(task, events)?;
-        self.engine.inner.committer.submit(request)
-    }
-
-    pub(super) fn control_request(&self, task: TaskNo, events: Vec<Control>) -> Result<Request> {
+    pub(crate) fn control_request(&self, task: TaskNo, events: Vec<Control>) -> Result<Request> {
         let inner = &self.engine.inner;
         let origin = inner.catalog.task(task)?.origin;
         let mut append = inner.log_append(LogId::control(task), origin);

@@ -39,8 +39,7 @@ impl Retention<'_> {
         let policy = Json::new(r#"{"asked_for":true}"#)?;
         for (task, marks) in by_task {
             for marks in marks.chunks(MARKS_EACH) {
-                let events = self.removals(task, &policy, marks.to_vec())?;
-                self.commit_control(task, events)?;
+                self.remove(task, &policy, marks)?;
             }
             self.tell("checkpoints_removed", task, (None, marks.len() as u64));
         }

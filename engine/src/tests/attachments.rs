@@ -3,13 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use milepost_codec::RemovedMark;
 use proptest::prelude::*;
 
 use crate::events::{Attachment, Data, Message};
 use crate::query::CheckpointQuery;
 use crate::retention::Policy;
 use crate::transfer::ExportItem;
-use crate::{Append, CheckpointId, Engine, ErrorKind, Mark, Options, Task};
+use crate::{Append, CheckpointId, Engine, ErrorKind, Json, Mark, Options, Task};
 
 /// An operation on the task. Aliases and writers are few, so that they meet.
 #[derive(Debug, Clone)]
@@ -327,4 +328,25 @@ fn a_cleanup_that_was_killed_before_its_trim_appends_data_again_once() {
     task.attach("pending", [bytes("a", -1, "newest")]).unwrap();
     assert_eq!(task.attached("pending").unwrap(), [bytes("a", -1, "newest")]);
     verify(&engine);
+}
+
+#[test]
+fn an_alias_that_is_marked_anew_while_its_last_checkpoint_is_removed_keeps_what_is_attached() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    let first = task.checkpoint(Mark::new().alias("a")).unwrap();
+    let one = Attachment::new("w", 0, Data::Bytes(b"draft".to_vec()));
+    task.attach("a", [one.clone()]).unwrap();
+    let (retention, policy) = (engine.retention(), Json::new("{}").unwrap());
+    let removed =
+        [RemovedMark { lineage: first.lineage, offset: first.mark, checkpoint: first.id }];
+    let removal = retention.removal(task.no(), &policy, &removed).unwrap();
+    task.checkpoint(Mark::new().alias("a")).unwrap();
+    let error = engine.inner.commit(removal).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    retention.remove(task.no(), &policy, &removed).unwrap();
+    assert_eq!(task.attached("a").unwrap(), [one]);
+    let last = task.last_successful().unwrap().unwrap();
+    engine.retention().unmark(&[last.id]).unwrap();
+    assert_eq!(task.attached("a").unwrap(), []);
 }

@@ -17,7 +17,8 @@ fn an_append_behind_the_drop_of_its_lineage_is_refused_and_not_lost() {
         // Both are queued before the leader takes them, so one batch has both.
         let (dropped, appended, elsewhere) = committer.hold(|| {
             let drop = Control::from(Dropped { lineage: branch.id() });
-            let dropped = retention.submit_control(task.no(), vec![drop]).unwrap();
+            let dropped = retention.control_request(task.no(), vec![drop]).unwrap();
+            let dropped = engine.inner.committer.submit(dropped).unwrap();
             let mut append = Append::from(Message::text("user", "late"));
             if is_checkpoint {
                 append = append.mark(Mark::new());

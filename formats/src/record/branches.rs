@@ -144,6 +144,11 @@ impl Branches {
         Ok(false)
     }
 
+    /// Returns `true` if a branch with this description was opened.
+    pub fn is_opened(&self, called: &str) -> bool {
+        self.opened.contains_key(called)
+    }
+
     /// Returns the offset from which on the first branch continues another session, or the first
     /// one of all.
     pub fn continued_at(&self) -> Offset {

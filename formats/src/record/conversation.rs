@@ -7,12 +7,14 @@
 //! {"role": "assistant", "content": "..", "tool_calls": [a, b]}    Message, ToolCalled, ToolCalled
 //! {"role": "assistant", "content": null, "tool_calls": [a]}       ToolCalled
 //! {"role": "tool", "content": "..", "tool_call_id": ".."}         ToolReturned
-//! {"role": anything else, "content": ".."}                        Message
+//! {"role": .., "content": [text, tool_use, tool_result]}           Message, ToolCalled,
+//! ToolReturned {"role": anything else, "content": ".."}                        Message
 //! ```
 
 use milepost::events::{Extra, Message, ToolCalled, ToolReturned};
 use milepost::{Body, Json};
 
+use super::blocks::{has_tools, split};
 use crate::json_object::{Object, as_text};
 
 /// Fields of tool calls and returns that do not fit their events, by the id of the call.
@@ -48,6 +50,11 @@ pub fn events(
     {
         return Ok(tool_returns(message, calls, leftover));
     }
+    if message.get("content").is_some_and(has_tools)
+        && let Some(content) = message.take("content")
+    {
+        return Ok(of_blocks(&role, content, message, leftover));
+    }
     let content = take_present(&mut message, "content");
     let calls = take_calls(&mut message);
     let name = message.take_text("name");
@@ -61,6 +68,32 @@ pub fn events(
         events.push(call.into());
     }
     Ok(events)
+}
+
+/// Returns the events of a message with blocks of tools.
+fn of_blocks(role: &str, content: Json, rest: Object, leftover: &mut Leftover) -> Vec<Body> {
+    let mut split = split(role, content);
+    let first = split.events.iter_mut().find_map(|event| match event {
+        Body::Message(message) => Some(message),
+        _ => None,
+    });
+    match (first, split.returned.first()) {
+        (Some(message), _) => message.extra = rest.into_json().map(Extra),
+        (None, Some(call)) => attach_rest(&mut leftover.returned, call, rest),
+        (None, None) => {
+            let message = Message { role: role.to_owned(), content: None, name: None, extra: None };
+            if let Some(rest) = rest.into_json() {
+                let extra = Some(Extra(rest));
+                split.events.insert(0, Message { extra, ..message }.into());
+            }
+        }
+    }
+    for (call, fields) in split.rest.into_fields() {
+        let is_returned = split.returned.contains(&call);
+        let part = if is_returned { &mut leftover.returned } else { &mut leftover.called };
+        part.put(call, fields);
+    }
+    split.events
 }
 
 fn take_present(object: &mut Object, name: &str) -> Option<Json> {
@@ -169,6 +202,32 @@ mod tests {
             ]
         );
         assert!(leftover.called.is_empty());
+    }
+
+    #[test]
+    fn blocks_of_tools_are_calls_and_results_as_in_sessions() {
+        let (events, leftover) = read(
+            r#"{"role":"assistant","ts":2,"content":[{"type":"text","text":"ok"},
+                {"type":"tool_use","id":"t","name":"ls","input":{"a":1},"cache":true}]}"#,
+        );
+        let extra = Some(Extra(json(r#"{"ts":2}"#)));
+        let called =
+            ToolCalled { call: "t".into(), tool: "ls".into(), arguments: json(r#"{"a":1}"#) };
+        let said = Message { extra, ..Message::text("assistant", "ok") };
+        assert_eq!(events, [said.into(), called.into()]);
+        assert_eq!(leftover.called.get("t").unwrap().text(), r#"{"cache":true}"#);
+        let (events, leftover) = read(
+            r#"{"role":"user","ts":3,"content":[
+                {"type":"tool_result","tool_use_id":"t","is_error":true,"content":"A"}]}"#,
+        );
+        let output = Some(json(r#""A""#));
+        let returned = ToolReturned { call: "t".into(), tool: None, ok: false, output };
+        assert_eq!(events, [returned.into()]);
+        assert_eq!(leftover.returned.get("t").unwrap().text(), r#"{"ts":3}"#);
+        // Without a tool, the blocks are the content.
+        let (events, _) = read(r#"{"role":"user","content":[{"type":"text","text":"x"}]}"#);
+        assert!(matches!(&events[..], [Body::Message(message)]
+            if message.content.as_ref().unwrap().text().starts_with('[')));
     }
 
     #[test]

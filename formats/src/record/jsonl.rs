@@ -1,5 +1,6 @@
 //! JSON Lines: one event body per line, read line by line in bounded memory.
 
+use std::collections::VecDeque;
 use std::io::{self, BufRead};
 
 use milepost::Body;
@@ -7,6 +8,9 @@ use milepost::events::Application;
 use serde::Deserialize;
 
 use crate::bounded_lines::BoundedLines;
+use crate::detect::of_object;
+use crate::format::Format;
+use crate::objects::{Piece, pieces};
 
 /// Maximum size of a line beyond its event: names and quotes of JSON, and escapes.
 pub const LINE_SLACK: usize = 1 << 20;
@@ -51,12 +55,14 @@ pub struct Lines<R> {
     /// Its limit is somewhat larger than that of an event.
     input: BoundedLines<R>,
     event_max: usize,
+    /// Events of the line read last.
+    ready: VecDeque<EventLine>,
 }
 
 impl<R: BufRead> Lines<R> {
     /// Creates a reader of lines of at most `limit` bytes. Messages name `event_max`.
     pub fn new(input: R, limit: usize, event_max: usize) -> Self {
-        Self { input: BoundedLines::new(input, limit), event_max }
+        Self { input: BoundedLines::new(input, limit), event_max, ready: VecDeque::new() }
     }
 
     /// Returns the number of the last line read, from 1.
@@ -74,18 +80,36 @@ impl<R: BufRead> Lines<R> {
         self.input.bytes_read()
     }
 
-    /// Reads and parses the next line. Errors are those of the input.
+    /// Returns the bytes held of the last line read.
+    pub fn held(&self) -> &[u8] {
+        self.input.buffered()
+    }
+
+    /// Reads and parses the next line, or returns a further part of a damaged one. Errors are those
+    /// of the input.
     pub fn next_line(&mut self) -> io::Result<EventLine> {
-        Ok(match self.next_text()? {
-            Text::End => EventLine::End,
-            Text::Blank => EventLine::Blank,
-            Text::Bad(why) => EventLine::Bad(why),
-            Text::Line(text) => match Body::from_json(text) {
-                Ok(Body::Application(own)) => application(own, text),
-                Ok(body) => EventLine::Event(body),
-                Err(error) => EventLine::Bad(reason(&error.to_string(), text)),
+        if let Some(ready) = self.ready.pop_front() {
+            return Ok(ready);
+        }
+        let why = match self.next_text()? {
+            Text::End => return Ok(EventLine::End),
+            Text::Blank => return Ok(EventLine::Blank),
+            Text::Bad(why) => why,
+            Text::Line(text) => match parsed(text) {
+                EventLine::Bad(why) => why,
+                event => return Ok(event),
             },
-        })
+        };
+        let found = pieces(self.held(), |text| of_object(text) == Some(Format::Jsonl));
+        if !found.iter().any(|piece| matches!(piece, Piece::Object(_))) {
+            return Ok(if found.is_empty() { EventLine::Blank } else { EventLine::Bad(why) });
+        }
+        let found = found.into_iter().map(|piece| match piece {
+            Piece::Object(text) => parsed(text),
+            Piece::Lost(bytes) => EventLine::Bad(no_object(bytes)),
+        });
+        self.ready = found.collect();
+        Ok(self.ready.pop_front().unwrap_or(EventLine::Blank))
     }
 
     /// Reads the next line without parsing it. Errors are those of the input.
@@ -140,6 +164,21 @@ fn text(line: &[u8], first: bool) -> Text<'_> {
         true => Text::Blank,
         false => Text::Line(text),
     }
+}
+
+/// Returns the event of a text.
+fn parsed(text: &str) -> EventLine {
+    match Body::from_json(text) {
+        Ok(Body::Application(own)) => application(own, text),
+        Ok(body) => EventLine::Event(body),
+        Err(error) => EventLine::Bad(reason(&error.to_string(), text)),
+    }
+}
+
+/// Returns the reason to refuse a part of a line whose other parts are recorded.
+pub fn no_object(bytes: &[u8]) -> String {
+    let (length, shown) = (bytes.len(), String::from_utf8_lossy(bytes));
+    format!("{length} bytes of the line are no whole JSON object: {}", quote(&shown))
 }
 
 /// Returns an application event, or an event of an unknown kind that was made into one.
@@ -218,6 +257,22 @@ mod tests {
             [hello(), EventLine::Blank]
         );
         assert_eq!(lines(b"", 100), []);
+    }
+
+    #[test]
+    fn every_whole_event_of_a_damaged_line_is_read_and_the_rest_is_told() {
+        let lost = |why: &str| matches!(why, why if why.contains("no whole JSON object"));
+        for (text, events, bad) in [
+            (format!("{HELLO}{HELLO}\n"), 2, 0),
+            (format!("\0\0{HELLO}\n\0\0\n"), 1, 0),
+            (format!("{{\"kind\":\"mess{HELLO}\n"), 1, 1),
+            (format!("{HELLO} and text\n"), 1, 1),
+        ] {
+            let read = lines(text.as_bytes(), 1000);
+            assert_eq!(read.iter().filter(|line| **line == hello()).count(), events, "{text}");
+            let told = |line: &&EventLine| matches!(line, EventLine::Bad(why) if lost(why));
+            assert_eq!(read.iter().filter(told).count(), bad, "{text}: {read:?}");
+        }
     }
 
     #[test]

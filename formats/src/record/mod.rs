@@ -22,6 +22,7 @@
 //! openai        message arrays -> a plan for each
 //! turns         a conversation -> steps, one for each answer
 //! conversation  chat messages -> events
+//! blocks        content of a message in Anthropic's form -> events
 //! lines         stores that lines are recorded to
 //! write         plans and lines written to the store
 //! plan          events and marks, before anything is written
@@ -29,6 +30,7 @@
 //! jsonl         JSON Lines, line by line
 //! ```
 
+mod blocks;
 mod branches;
 mod checkpoint_table;
 pub(crate) mod claude_code;
@@ -58,16 +60,16 @@ mod write;
 
 use std::ffi::OsStr;
 use std::fs::Metadata;
-use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use milepost::clock::{Clock, SystemClock};
 use milepost::{Body, Engine, Json, Offset};
 
+use crate::detect::detect;
 use crate::error::{Error, Remedy, Result};
-use crate::format::{Format, detect};
-use crate::input::{Reader, RunInput, empty};
+use crate::format::Format;
+use crate::input::{self, Reader, RunInput, empty};
 use crate::progress::Progress;
 pub use branches::{DOCUMENTS_KEY, HOOK_KEY};
 pub use continued::{continued, session_description};
@@ -187,7 +189,7 @@ impl<'a, S: ?Sized> Job<'a, S> {
             name: &begun.name,
             stem: begun.stem.as_deref(),
             is_file: begun.metadata.as_ref().is_some_and(Metadata::is_file),
-            size: begun.metadata.as_ref().map(Metadata::len),
+            size: begun.metadata.as_ref().filter(|_| !begun.is_packed).map(Metadata::len),
         }
     }
 
@@ -204,27 +206,30 @@ struct Begun {
     path: Option<PathBuf>,
     stem: Option<String>,
     metadata: Option<Metadata>,
+    /// The beginning of the content.
+    start: Vec<u8>,
+    is_packed: bool,
     format: Format,
 }
 
 /// Begins to read an input, and detects its format.
 fn begin(input: RunInput, options: &RecordOptions) -> Result<(Begun, Reader)> {
-    let RunInput { name, path, mut reader } = input.with_beginning()?;
+    let RunInput { name, path, start, is_packed, reader } = input.with_beginning()?;
     let text = |part: Option<&OsStr>| part.map(|part| part.to_string_lossy().into_owned());
     let file = path.as_deref();
-    let stem = options.stem.clone().or_else(|| file.and_then(|path| text(path.file_stem())));
+    let stem_of = |path: &Path| text(input::stem(path).file_name());
+    let stem = options.stem.clone().or_else(|| file.and_then(stem_of));
     let metadata = file.and_then(|path| path.metadata().ok());
-    let start = reader.fill_buf().map_err(|error| Error::from(error).at(&name))?;
     if start.is_empty() {
         return Err(empty(&name));
     }
     let extension = text(file.and_then(Path::extension));
     let format = options.format.unwrap_or_else(|| {
-        let format = detect(start, extension.as_deref());
+        let format = detect(&start, extension.as_deref());
         let is_table = format == Format::LangGraph && file.is_some_and(checkpoint_table::is_table);
         if is_table { Format::CheckpointTable } else { format }
     });
-    Ok((Begun { name, path, stem, metadata, format }, reader))
+    Ok((Begun { name, path, stem, metadata, start, is_packed, format }, reader))
 }
 
 /// Returns the current time without separators.
@@ -267,7 +272,7 @@ pub fn record(
         return opencode::record(&job, reader, progress);
     }
     if let Some(format) = session_format(begun.format) {
-        return session::import::record(&job, format, reader, progress);
+        return session::import::record(&job, format, (&begun.start, reader), progress);
     }
     match begun.format {
         Format::Jsonl => {

@@ -5,28 +5,31 @@
 //! history before the first step          Message ..
 //! one step                               StepStarted
 //!   its assistant message in the history   Message, ToolCalled ..
+//!   its action and observation             ToolCalled, ToolReturned, if that message has no calls
 //!   the messages after it                  Message or ToolReturned ..
 //!   fields only in the trajectory          StepFinished.result, .metrics
 //! info, with the last step               VariablesPatched
 //! checkpoint at the end of each step     mark
 //! ```
 //!
-//! Fields of a step that repeat its messages are not recorded again: `response`, `thought` and
-//! `action` equal to those of its message, and an `observation` contained in the message after it
-//! (`observation_bytes` is its byte range there). In the `messages` or the `query` sent to the
-//! model, `[a, b]` replaces the messages `a..b` of the history. A step without a message in the
-//! history gets its messages from the trajectory, and its result has `"history": false`. If a file
-//! has only a history, each message of the assistant is a step.
+//! Each action is a call: of a format without calls (`default`, `xml`, ..) it has the tool
+//! `environment` and the id `step-N`. Fields of a step that repeat its messages are not recorded
+//! again: `response`, `thought` and `action` equal to those of its message, and an `observation`
+//! contained in the message after it (`observation_bytes` is its byte range there). In the
+//! `messages` or the `query` sent to the model, `[a, b]` replaces the messages `a..b` of the
+//! history. A step without a message in the history gets its messages from the trajectory, and its
+//! result has `"history": false`. If a file has only a history, each message of the assistant is a
+//! step.
 
 use std::collections::BTreeMap;
 
-use milepost::Json;
 use milepost::events::{
     Application, Data, Extra, Float, MarkStatus, Message, StepFinished, ToolCalled, ToolReturned,
 };
+use milepost::{Body, Json};
 
 use super::conversation::{self, Leftover};
-use super::plan::{Plan, Run};
+use super::plan::{Item, Plan, Run};
 use crate::json_object::{Object, as_text};
 
 /// Number of assistant messages searched for that of a step.
@@ -141,7 +144,14 @@ impl Recorder<'_> {
             let result = match step.at {
                 Some(at) => {
                     let until = starts.next().unwrap_or(self.history.len());
-                    self.messages(at, until)?;
+                    let before = self.run.items.len();
+                    self.messages(at, at + 1)?;
+                    if !self.has_calls_since(before) {
+                        let said = self.history.get(at).cloned().unwrap_or_default();
+                        let fields = step.fields.get_or_insert_default();
+                        self.action(fields, said.get("action").cloned(), number);
+                    }
+                    self.messages(at + 1, until)?;
                     step.fields.map(|fields| self.extra_fields(fields, at))
                 }
                 None => step.fields.map(|fields| self.without_history(fields, number)),
@@ -168,6 +178,28 @@ impl Recorder<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Returns `true` if an item since an index is a call.
+    fn has_calls_since(&self, index: usize) -> bool {
+        let mut items = self.run.items.iter().skip(index);
+        items.any(|item| matches!(item, Item::Event(Body::ToolCalled(_))))
+    }
+
+    /// Records the action of a step and its observation as a call. Without an action of its own,
+    /// the step has that of its message.
+    fn action(&mut self, fields: &mut Object, said: Option<Json>, step: u64) {
+        let is_said = |json: &Json| as_text(json).is_none_or(|text| !text.trim().is_empty());
+        let is_action = |json: &Json| !json.is_null() && is_said(json);
+        let own = fields.get("action").cloned().or(said);
+        let Some(arguments) = own.filter(is_action) else { return };
+        fields.take("action");
+        let (call, tool) = (format!("step-{step}"), ENVIRONMENT.to_owned());
+        self.run.event(ToolCalled { call: call.clone(), tool: tool.clone(), arguments });
+        if let Some(output) = fields.take("observation") {
+            let output = Some(output).filter(|json| as_text(json).is_none_or(|t| !t.is_empty()));
+            self.run.event(ToolReturned { call, tool: Some(tool), ok: true, output });
+        }
     }
 
     /// Records the leftover fields of tool calls before the first step, which no result can
@@ -261,16 +293,7 @@ impl Recorder<'_> {
             let role = "assistant".to_owned();
             self.run.event(Message { role, content: response, name: None, extra });
         }
-        let call = format!("step-{step}");
-        if let Some(arguments) = fields.take("action") {
-            let tool_name = ENVIRONMENT.to_owned();
-            self.run.event(ToolCalled { call: call.clone(), tool: tool_name, arguments });
-        }
-        if let Some(output) = fields.take("observation") {
-            let output = Some(output).filter(|json| as_text(json).is_none_or(|t| !t.is_empty()));
-            let tool_name = Some(ENVIRONMENT.to_owned());
-            self.run.event(ToolReturned { call, tool: tool_name, ok: true, output });
-        }
+        self.action(&mut fields, None, step);
         fields.put("history", truth(false));
         fields
     }

@@ -2,13 +2,16 @@
 //! pieces, each of which is a gzip stream in base64 in a script element.
 //!
 //! ```text
-//! read  reads the export in a share
+//! document  the lines around the pieces, for writer and reader
+//! read      reads the export in a share
 //! ```
 
+mod document;
 mod read;
 #[cfg(test)]
 mod tests;
 
+pub use document::{contents_tag, head, tail};
 pub use read::ShareReader;
 
 /// Version of the format.

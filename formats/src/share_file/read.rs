@@ -5,10 +5,10 @@ use std::io::{self, BufRead, BufReader, Read};
 use data_encoding::BASE64;
 use flate2::bufread::GzDecoder;
 
-use super::{CONTENTS_ID, END_TAG, EXPORT_ID, INDEX_ID, PIECE_TYPE, VIEWER};
+use super::{END_TAG, EXPORT_ID, INDEX_ID, PIECE_TYPE, VIEWER, document, start_tag};
 use crate::bounded_lines::BoundedLines;
 
-/// Most bytes of an end tag, and of a line before the viewer that is no piece of the export.
+/// Most bytes of an end tag, and of a line that is no piece of the export.
 const TAG_MAX: usize = 128;
 const LINE_MAX: usize = 64 << 20;
 
@@ -19,6 +19,7 @@ const BLOCK: usize = 32 << 10;
 /// needed.
 pub struct ShareReader<R> {
     state: State<R>,
+    place: Place,
     /// The number of the next piece.
     next: u64,
     /// Maximum length of a piece, unpacked.
@@ -36,39 +37,91 @@ enum State<R> {
     Ended,
 }
 
+/// Place of the next line in the document. A number counts lines, or pieces.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Place {
+    Head(usize),
+    Contents,
+    ContentsEnd,
+    /// Before a piece of the index, or the first one of the export.
+    Index(u64),
+    IndexPiece(u64),
+    IndexEnd(u64),
+    /// Behind a piece of the export.
+    Export,
+    /// In the viewer, which has several lines.
+    Viewer,
+    End(usize),
+}
+
+impl Place {
+    /// Returns the name of the part, for messages.
+    fn part(self) -> &'static str {
+        match self {
+            Self::Viewer => "the viewer",
+            Self::End(_) => "the part behind the viewer",
+            _ => "the part before the viewer",
+        }
+    }
+}
+
 impl<R: BufRead> ShareReader<R> {
     /// Creates a reader of pieces of at most `limit` bytes, unpacked. `input` is behind the first
     /// line, which tells the version.
     pub fn new(input: R, limit: u64) -> Self {
-        Self { state: State::Between(input), next: 0, limit, unpacked: 0 }
+        Self { state: State::Between(input), place: Place::Head(0), next: 0, limit, unpacked: 0 }
     }
 
-    /// Moves to the content of the next piece, or to the end of the file.
+    /// Moves to the content of the next piece of the export, or to the end of the file. A line that
+    /// the writer does not have in this place is refused: a browser must see the pieces that are
+    /// read here, and no others.
     fn find(&mut self, input: R) -> io::Result<()> {
         let mut lines = BoundedLines::new(input, LINE_MAX);
-        loop {
-            let length = lines.advance()?;
-            let line = lines.buffered();
-            if length == 0 || line.starts_with(VIEWER.as_bytes()) {
+        while let Some(line) = next_line(&mut lines)? {
+            if matches!(self.place, Place::Index(_) | Place::Export)
+                && let Some(number) = line.strip_suffix("\">").and_then(|tag| {
+                    tag.strip_prefix(&format!("<script type=\"{PIECE_TYPE}\" id=\"{EXPORT_ID}"))
+                })
+            {
+                if number != self.next.to_string() {
+                    let why = format!("comes where {} is expected", name(self.next));
+                    return Err(wrong(&format!("{EXPORT_ID}{number}"), &why));
+                }
+                self.place = Place::Export;
+                let line = BufReader::with_capacity(BLOCK, Base64Line::new(lines.into_input()));
+                self.state = State::Piece(Box::new(GzDecoder::new(line)));
+                self.unpacked = 0;
                 return Ok(());
             }
-            let Some(number) = piece_of(line) else {
-                // A browser must see the pieces that are read here, and no others.
-                if length > LINE_MAX as u64 || !is_of_writer(line) {
-                    let line = String::from_utf8_lossy(line);
-                    let line: String = line.chars().take(80).collect();
-                    return Err(wrong("the part before the viewer", &format!("has {line:?}")));
-                }
-                continue;
+            let Some(place) = self.after(line) else {
+                let line: String = line.chars().take(80).collect();
+                return Err(wrong(self.place.part(), &format!("has {line:?}")));
             };
-            if number != self.next.to_string() {
-                let why = format!("comes where {} is expected", name(self.next));
-                return Err(wrong(&format!("{EXPORT_ID}{number}"), &why));
+            self.place = place;
+        }
+        Ok(())
+    }
+
+    /// Returns the place after a line, if the line belongs where it is.
+    fn after(&self, line: &str) -> Option<Place> {
+        let is = |expected: &str, then: Place| (line == expected).then_some(then);
+        match self.place {
+            Place::Head(number) if number < document::HEAD_LINES => {
+                document::is_head(number, line).then_some(Place::Head(number + 1))
             }
-            let line = BufReader::with_capacity(BLOCK, Base64Line::new(lines.into_input()));
-            self.state = State::Piece(Box::new(GzDecoder::new(line)));
-            self.unpacked = 0;
-            return Ok(());
+            Place::Head(_) => is(&document::contents_tag(), Place::Contents),
+            Place::Contents => document::is_plain(line).then_some(Place::ContentsEnd),
+            Place::ContentsEnd => is(END_TAG, Place::Index(0)),
+            Place::Index(number) if line == start_tag(INDEX_ID, number) => {
+                Some(Place::IndexPiece(number))
+            }
+            Place::IndexPiece(number) => {
+                line.bytes().all(document::is_base64).then_some(Place::IndexEnd(number))
+            }
+            Place::IndexEnd(number) => is(END_TAG, Place::Index(number + 1)),
+            Place::Index(_) | Place::Export => viewer(line.strip_prefix(VIEWER)?),
+            Place::Viewer => viewer(line),
+            Place::End(number) => is(document::END.get(number)?, Place::End(number + 1)),
         }
     }
 
@@ -117,39 +170,27 @@ impl<R: BufRead> Read for ShareReader<R> {
     }
 }
 
-/// Returns `true` for a line that has no tag, or only tags that a share has before its viewer.
-fn is_of_writer(line: &[u8]) -> bool {
-    let Ok(line) = std::str::from_utf8(line) else {
-        return false;
+/// Returns the place after a line of the viewer.
+fn viewer(line: &str) -> Option<Place> {
+    let (script, then) = match line.strip_suffix(END_TAG) {
+        Some(script) => (script, Place::End(0)),
+        None => (line, Place::Viewer),
     };
-    let line = line.trim_end_matches('\n');
-    let tags = line.matches('<').count();
-    let is_element = |start: &str, end: &str| line.starts_with(start) && line.ends_with(end);
-    match tags {
-        0 => true,
-        1 => {
-            let index = format!(r#"<script type="{PIECE_TYPE}" id="{INDEX_ID}"#);
-            let contents = format!(r#"<script type="application/json" id="{CONTENTS_ID}">"#);
-            is_element("<meta ", ">")
-                || is_element(&index, "\">")
-                || line == contents
-                || ["<html lang=\"en\">", "<head>", "</head>", "<body>", END_TAG].contains(&line)
-        }
-        2 => {
-            is_element("<title>", "</title>")
-                || is_element("<style>", "</style>")
-                || is_element("<noscript>", "</noscript>")
-                || line == "<div id=\"page\"></div>"
-        }
-        _ => false,
-    }
+    document::is_script(script).then_some(then)
 }
 
-/// Returns the number in the start tag of a piece of the export, if a line is one.
-fn piece_of(line: &[u8]) -> Option<&str> {
-    let tag = std::str::from_utf8(line).ok()?.strip_suffix('\n')?;
-    let id = tag.strip_prefix(r#"<script type=""#)?.strip_prefix(PIECE_TYPE)?;
-    id.strip_prefix(r#"" id=""#)?.strip_prefix(EXPORT_ID)?.strip_suffix(r#"">"#)
+/// Returns the next line without its end, or `None` at the end of the file.
+fn next_line<R: BufRead>(lines: &mut BoundedLines<R>) -> io::Result<Option<&str>> {
+    let length = lines.advance()?;
+    if length == 0 {
+        return Ok(None);
+    }
+    let line = lines.buffered();
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    match std::str::from_utf8(line) {
+        Ok(line) if length <= LINE_MAX as u64 => Ok(Some(line)),
+        _ => Err(wrong("a line", &"is no text, or is too long")),
+    }
 }
 
 fn name(piece: u64) -> String {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use milepost::calls::check_given_up;
 use milepost::{Engine, ErrorKind};
-use milepost_api::{Big, FailedInput, ImportAsked, ImportForm, JobNote, Remedy};
+use milepost_api::{Big, FailedInput, ImportAsked, ImportForm, JobNote, Remedy, SkippedForm};
 use milepost_formats::Durable;
 use milepost_formats::checkpoint_folder::{self, FolderOptions, FolderPlan};
 use milepost_formats::export_file::{self, ExportImport, ExportInput};
@@ -119,14 +119,16 @@ impl<'a> Importer<'a> {
     ) -> Result<ImportForm> {
         self.options.acknowledge = acknowledge.is_some();
         let inputs = self.look()?;
-        let several = inputs.len() > 1;
+        let is_unread = |input: &&Looked| matches!(input, Ok(Input::Unread(..)));
+        let several = inputs.len() - inputs.iter().filter(is_unread).count() > 1;
         self.report.form.inputs = Big(inputs.len() as u64);
         if self.asked.task.is_some() && several {
             let text = format!("`task` names one task, and there are {} inputs", inputs.len());
             return Err(JobFailure::new(ErrorKind::Invalid, text).remedy(Remedy::OneInput));
         }
         let is_export = |input: &Input| matches!(input, Input::Export(_));
-        self.needed.only_exports = inputs.iter().flatten().all(is_export);
+        let mut readable = inputs.iter().filter(|input| !is_unread(input)).flatten();
+        self.needed.only_exports = readable.all(is_export);
         if inputs.iter().flatten().any(is_export) {
             self.needed.event_max = self.needed.event_max.max(export_file::EVENT_MAX);
         }
@@ -191,6 +193,12 @@ impl<'a> Importer<'a> {
             Input::Run(path) => self.run_of(path, place, acknowledge),
             Input::Checkpoints(folder) => self.checkpoints(folder, place),
             Input::Export(path) => self.export(path, place),
+            Input::Unread(path, why) => {
+                let (path, reason) = (path.display().to_string(), why.clone());
+                self.told.note(JobNote::Skipped { place: path.clone(), reason: reason.clone() });
+                self.report.form.skipped.push(SkippedForm { path, reason });
+                Ok(())
+            }
         }
     }
 

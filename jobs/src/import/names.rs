@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
 use milepost_api::{ImportForm, ImportPath, JobNote};
+use milepost_formats::input::stem;
 use milepost_formats::look::Input;
 
 /// The names that a caller gave to paths.
@@ -142,7 +143,7 @@ fn distinct_stems<'a>(runs: impl Iterator<Item = &'a Path>) -> HashMap<PathBuf, 
 
 /// Returns the last parts of a path without the extension, joined by `-`.
 fn name_of(path: &Path, parts: usize) -> String {
-    let stem = path.with_extension("");
+    let stem = stem(path);
     let all = stem.components().filter_map(|part| match part {
         Component::Normal(part) => Some(part.to_string_lossy().into_owned()),
         _ => None,

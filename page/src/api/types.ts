@@ -251,7 +251,7 @@ export interface Blame {
 }
 
 export interface AlignItem {
-  op: "same" | "changed" | "only_a" | "only_b" | "moved";
+  op: "same" | "said" | "changed" | "only_a" | "only_b" | "moved";
   a: Turn | null;
   b: Turn | null;
   /** Number of a moved turn in the other history. */
@@ -296,6 +296,8 @@ export interface Bisected {
   event: Event;
   step?: Big | null;
   changes: Diff;
+  /** The event after which it is no longer so; without it, it is so at the point of the search. */
+  until?: string | null;
   states: Big;
 }
 

@@ -101,6 +101,8 @@ function ofOther(item: AlignItem, column: number, row: Row, source: Columns): [s
     }
     case "moved":
       return item.b ? [elsewhere(item, column, source), "moved"] : ["", ""];
+    case "said":
+      return [w.saidOtherwise, ""];
     case "changed":
       return [w.changedHere, "changed"];
     default:
@@ -108,7 +110,7 @@ function ofOther(item: AlignItem, column: number, row: Row, source: Columns): [s
   }
 }
 
-const SIGNS = { same: "=", changed: "≠", only_a: "A", moved: "⇅" } as const;
+const SIGNS = { same: "=", said: "≈", changed: "≠", only_a: "A", moved: "⇅" } as const;
 
 function signOf(item: AlignItem | null, column: number): string {
   if (!item) return "";

@@ -7,7 +7,7 @@ import { letterOf } from "./AlignedRow.tsx";
 import type { AlignSource, Columns } from "./source.ts";
 
 function placeOf(pair: AlignSource, letter: string): string {
-  const first = pair.items.value.find((item) => item.op !== "same");
+  const first = pair.items.value.find((item) => item.op !== "same" && item.op !== "said");
   if (!first) return pair.done.value ? words.value.noDifference : "…";
   const places = [first.a && `A @${first.a.first}`, first.b && `${letter} @${first.b.first}`];
   return places.filter(Boolean).join(" · ");

@@ -68,5 +68,5 @@ export function merged(of: readonly (Aligned | null)[]): Row[] {
 }
 
 export function isSame(row: Row): boolean {
-  return row.a !== null && row.others.every((item) => item === null || item.op === "same");
+  return row.a !== null && row.others.every((item) => item === null || item.op === "same" || item.op === "said");
 }

@@ -33,6 +33,7 @@ function Found({ found }: { found: Bisected }) {
           {found.event.kind}
           {found.step != null && ` · ${w.stepN(found.step)}`} · {w.whenStates(count(found.states))}
         </span>{" "}
+        {found.until != null && <span>{w.whenUntil(found.until)} </span>}
         <button type="button" onClick={open}>
           {w.openThere}
         </button>

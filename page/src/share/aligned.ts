@@ -18,6 +18,7 @@ interface Written extends Omit<Align, "items"> {
 
 const SWAPPED: Record<Op, Op> = {
   same: "same",
+  said: "said",
   changed: "changed",
   moved: "moved",
   only_a: "only_b",

@@ -68,6 +68,7 @@ export const service = {
   whenAt: (address: string) => `The condition holds at ${address}. Search the first event:`,
   doSearch: "Search",
   whenFound: (address: string) => `It holds after ${address}.`,
+  whenUntil: (address: string) => `After ${address} it no longer holds.`,
   whenStates: (n: string) => `${one(n, "state")} looked at`,
   openThere: "Open it",
   storeId: "id",

@@ -66,6 +66,7 @@ export const service: Pick<Words, keyof typeof english> = {
   whenAt: (address) => `条件在 ${address} 成立。查找首个事件:`,
   doSearch: "查找",
   whenFound: (address) => `在 ${address} 之后成立。`,
+  whenUntil: (address) => `在 ${address} 之后不再成立。`,
   whenStates: (n) => `查看了 ${n} 个状态`,
   openThere: "打开它",
   storeId: "标识",

@@ -28,7 +28,7 @@ test("compares_four_lineages_next_to_each_other", async () => {
   assert.deepEqual(counts, [
     "B library-34/1\t1\t6\t0\t0\t0\t4\tA @8",
     "C library-34/2\t5\t6\t0\t2\t1\t0\tA @28",
-    "D library-34/3\t8\t8\t0\t0\t0\t0\tThere is no difference.",
+    "D library-34/3\t8\t8\t0\t0\t0\t0\tNo turn differs.",
   ]);
   const selected = page.locator("#aligned .row[aria-selected=true]");
   // Turns of another lineage are between those of the first.

@@ -360,6 +360,7 @@ export function alignAnswer(a: At, b: At, get: URLSearchParams) {
     common: String(first < 0 ? items.length : first),
     counts: {
       same: n("same"),
+      said: n("said"),
       changed: n("changed"),
       only_a: n("only_a"),
       only_b: n("only_b"),

@@ -13,6 +13,8 @@ use super::turns::Turn;
 pub enum AlignedOp {
     /// Both histories have the turn.
     Same,
+    /// Both histories only say something there, in other words, and texts do not count.
+    Said,
     /// The turns correspond, and differ.
     Changed,
     /// Only the first history has the turn.
@@ -52,7 +54,7 @@ const BLOCK: usize = 8192;
 /// Settings of an alignment.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AlignOptions {
-    /// Compare what was said also in turns with calls. Default: no.
+    /// Texts count: turns that call the same and say something else differ. Default: no.
     pub texts: bool,
 }
 
@@ -65,6 +67,20 @@ impl Turn {
             (false, _) => Content::Calls(self.calls_digest),
             (true, true) => Content::Said(self.said_digest),
             (true, false) => Content::Nothing,
+        }
+    }
+
+    /// Returns `true` for a turn that only says something.
+    fn only_says(&self) -> bool {
+        self.calls.is_empty() && self.said.is_some()
+    }
+
+    /// Returns the relation to a turn of the other history at the same place.
+    fn relation(&self, other: &Self, options: AlignOptions) -> AlignedOp {
+        match self.content(options) == other.content(options) {
+            true => AlignedOp::Same,
+            false if !options.texts && self.only_says() && other.only_says() => AlignedOp::Said,
+            false => AlignedOp::Changed,
         }
     }
 
@@ -106,7 +122,7 @@ pub fn align(a: &[Turn], b: &[Turn], options: AlignOptions) -> Vec<Aligned> {
                     b: Some(b),
                     other: None,
                 })),
-                _ => pair((a, of_a), (b, of_b), &mut lines),
+                _ => pair((a, of_a), (b, of_b), options, &mut lines),
             }
         }
     }
@@ -114,16 +130,23 @@ pub fn align(a: &[Turn], b: &[Turn], options: AlignOptions) -> Vec<Aligned> {
     lines
 }
 
-/// Returns the number of turns at the beginning that two histories share.
-pub fn common(a: &[Turn], b: &[Turn], options: AlignOptions) -> usize {
-    let is_same = |(a, b): &(&Turn, &Turn)| a.content(options) == b.content(options);
-    a.iter().zip(b).take_while(is_same).count()
+/// Returns the number of lines at the beginning whose turns do not differ.
+pub fn common(lines: &[Aligned]) -> usize {
+    lines.iter().take_while(|line| line.op.is_alike()).count()
+}
+
+impl AlignedOp {
+    /// Returns `true` if the turns do not differ in what counts.
+    pub fn is_alike(self) -> bool {
+        matches!(self, Self::Same | Self::Said)
+    }
 }
 
 /// Pairs the turns of two ranges that differ.
 fn pair(
     (a, of_a): (&[Turn], std::ops::Range<usize>),
     (b, of_b): (&[Turn], std::ops::Range<usize>),
+    options: AlignOptions,
     lines: &mut Vec<Aligned>,
 ) {
     let only_a = |a| Aligned { op: AlignedOp::OnlyA, a: Some(a), b: None, other: None };
@@ -146,8 +169,9 @@ fn pair(
             continue;
         };
         lines.extend((next_b..at_b).map(only_b));
-        let (a, b) = (Some(at_a), Some(at_b));
-        lines.push(Aligned { op: AlignedOp::Changed, a, b, other: None });
+        let both = a.get(at_a).zip(b.get(at_b));
+        let op = both.map_or(AlignedOp::Changed, |(a, b)| a.relation(b, options));
+        lines.push(Aligned { op, a: Some(at_a), b: Some(at_b), other: None });
         next_b = at_b + 1;
     }
     lines.extend((next_b..of_b.end).map(only_b));
@@ -212,6 +236,7 @@ mod tests {
         let lines = align(&a, &b, AlignOptions::default());
         let shown = lines.iter().map(|line| match line.op {
             AlignedOp::Same => name(&a, line.a),
+            AlignedOp::Said => format!("{}≈{}", name(&a, line.a), name(&b, line.b)),
             AlignedOp::Changed => format!("{}~{}", name(&a, line.a), name(&b, line.b)),
             AlignedOp::OnlyA => format!("-{}", name(&a, line.a)),
             AlignedOp::OnlyB => format!("+{}", name(&b, line.b)),
@@ -228,7 +253,7 @@ mod tests {
         assert_eq!(aligned("sh a,sh b,end", "sh a,hi,sh b,end"), "a +hi b end");
         assert_eq!(aligned("sh a,sh b", "sh a,sh c"), "a b~c");
         assert_eq!(aligned("sh a,ls b", "sh a,sh c"), "a -b +c");
-        assert_eq!(aligned("one,two", "one,other"), "one two~other");
+        assert_eq!(aligned("one,two", "one,other"), "one two≈other");
         assert_eq!(aligned("", "sh a"), "+a");
     }
 
@@ -256,15 +281,13 @@ mod tests {
         ) {
             let [a, b] = [a, b].map(|all| all.iter().map(|text| turn(text)).collect::<Vec<_>>());
             let lines = align(&a, &b, AlignOptions::default());
-            let shared = common(&a, &b, AlignOptions::default());
-            prop_assert!(lines.iter().take(shared).all(|line| line.op == AlignedOp::Same));
             let of_a: Vec<_> = lines.iter().filter_map(|line| line.a).collect();
             let of_b: Vec<_> = lines.iter().filter_map(|line| line.b).collect();
             prop_assert_eq!(of_a, (0..a.len()).collect::<Vec<_>>());
             prop_assert_eq!(of_b, (0..b.len()).collect::<Vec<_>>());
             for line in &lines {
                 let both = line.a.is_some() && line.b.is_some();
-                prop_assert_eq!(both, matches!(line.op, AlignedOp::Same | AlignedOp::Changed));
+                prop_assert_eq!(both, line.op.is_alike() || line.op == AlignedOp::Changed);
                 prop_assert_eq!(line.other.is_some(), line.op == AlignedOp::Moved);
                 if line.op == AlignedOp::Same {
                     let options = AlignOptions::default();

@@ -6,7 +6,9 @@
 //! turns    events -> turns
 //! usage    tokens, cost and model that were recorded
 //! summary  title, counts, usage and last values of a history
+//! items    messages and calls that a program keeps in its variables
 //! map      where turns begin, and counts and metrics in buckets
+//! meaning  JSON by its meaning
 //! outcome  success or failure of a lineage
 //! row      an event on one line
 //! text     one line of bounded length
@@ -14,7 +16,9 @@
 
 // tidy: names the parts
 mod align;
+mod items;
 mod map;
+mod meaning;
 mod outcome;
 mod row;
 mod summary;
@@ -23,6 +27,7 @@ mod turns;
 mod usage;
 
 pub use align::{AlignOptions, Aligned, AlignedOp, align, common};
+pub use items::Items;
 pub use map::{HistoryMap, MetricBucket, OverviewBucket, Resume};
 pub use outcome::{OUTCOME_POINTERS, Outcome};
 pub use row::row;

@@ -4,6 +4,7 @@ use milepost_codec::{Body, Data, LineageOpened, StepFinished};
 
 use crate::event::Event;
 
+use super::items::Items;
 use super::text::{Line, arguments};
 
 /// Returns an event on one line, in at most [`TEXT_MAX`](super::TEXT_MAX) characters.
@@ -69,7 +70,15 @@ pub fn row(event: &Event) -> String {
                 line.add(" ").add_json(json);
             }
         }
-        other => state_change(&mut line, other),
+        other => {
+            let items = Items::of(other);
+            if items.bodies.is_empty() {
+                state_change(&mut line, other);
+            }
+            for item in items.bodies {
+                line.add(&row(&Event { body: Some(item), ..event.clone() })).add("; ");
+            }
+        }
     }
     line.end()
 }

@@ -7,6 +7,7 @@ use milepost_codec::{Body, Float, MarkStatus, Message, RunControl};
 use serde::Serialize;
 
 use crate::event::Event;
+use crate::reading::items::Items;
 use crate::reading::text::{Line, first_line};
 use crate::reading::usage::{Usage, UsageSum, bounded};
 
@@ -91,6 +92,9 @@ pub struct Summary {
     sum: UsageSum,
     /// Set between the beginning of a step and its end.
     is_in_step: bool,
+    /// The number of messages, calls and results in the variables of a program. A stored summary of
+    /// a version that did not read them lacks this field, and is made again.
+    items: u64,
 }
 
 impl Summary {
@@ -99,6 +103,10 @@ impl Summary {
         self.changed_us = event.header.time_us;
         self.sum.add(event);
         let Some(body) = &event.body else { return };
+        for item in Items::of(body).bodies {
+            self.items += 1;
+            self.add(&Event { body: Some(item), ..event.clone() });
+        }
         match body {
             Body::Message(message) => self.titled(message),
             Body::StepStarted(started) => {

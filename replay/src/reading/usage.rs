@@ -31,6 +31,8 @@ const CACHE_READ: [&str; 4] = [
 const CACHE_WRITE: [&str; 3] =
     ["cache_write", "cache_creation_input_tokens", "input_token_details.cache_creation"];
 const COST: [&str; 3] = ["cost", "cost_usd", "total_cost"];
+/// Names of the cost of a whole run, whose usage is that of its answers once more.
+const RUN_COST: [&str; 2] = ["totalCostUSD", "total_cost_usd"];
 const MODEL: [&str; 2] = ["model", "model_name"];
 
 /// Tokens and cost of answers. A number that was not recorded is absent.
@@ -72,7 +74,8 @@ impl Usage {
             _ => return None,
         };
         let fields = fields_if(json, |text| text.contains("usage") || text.contains("_tokens"))?;
-        found_in(&fields, 2)
+        let is_of_run = RUN_COST.iter().any(|name| fields.contains_key(*name));
+        if is_of_run { None } else { found_in(&fields, 2) }
     }
 
     fn read(own: &Map<String, Value>, around: &Map<String, Value>) -> Option<Self> {
@@ -184,8 +187,10 @@ pub struct UsageSum {
     /// Usages whose answers may have further parts, oldest first.
     answers: VecDeque<(String, Usage)>,
     settled: Option<Usage>,
-    /// The sum that a program recorded of its own.
+    /// The sums that programs recorded of their own: those that are over, and the last one with the
+    /// session that it counts.
     recorded: Usage,
+    counted: Option<(Option<String>, Usage)>,
 }
 
 impl UsageSum {
@@ -193,14 +198,25 @@ impl UsageSum {
     pub fn add(&mut self, event: &Event) -> bool {
         let recorded = recorded_sum(event);
         let is_recorded = recorded.is_some();
-        if let Some(sum) = recorded {
-            self.recorded = sum;
+        if let Some((session, sum)) = recorded {
+            self.count(session, sum);
         }
         let Some((usage, answer)) = Usage::of(event) else {
             return is_recorded;
         };
         self.answered(usage, answer);
         true
+    }
+
+    /// Takes a sum so far. It begins at 0 again in another session, as one that continues this one
+    /// after a rewind, and in a process that counts less than before.
+    fn count(&mut self, session: Option<String>, sum: Usage) {
+        if let Some((of, last)) = self.counted.take()
+            && (of != session || sum.cost < last.cost)
+        {
+            self.recorded.add(&last);
+        }
+        self.counted = Some((session, sum));
     }
 
     /// Adds the usage of an answer.
@@ -226,8 +242,11 @@ impl UsageSum {
     pub fn total(&self) -> Option<Usage> {
         let answers = self.answers.iter().map(|(_, usage)| Some(usage.clone()));
         let total = Usage::sum([self.settled.clone()].into_iter().chain(answers));
-        let recorded = &self.recorded;
-        if total.is_none() && *recorded == Usage::default() {
+        let mut recorded = self.recorded.clone();
+        if let Some((_, last)) = &self.counted {
+            recorded.add(last);
+        }
+        if total.is_none() && recorded == Usage::default() {
             return None;
         }
         let mut total = total.unwrap_or_default();
@@ -265,16 +284,20 @@ fn found_in(fields: &Map<String, Value>, depth: usize) -> Option<(Usage, Option<
     fields.values().find_map(|value| found_in(value.as_object()?, below))
 }
 
-/// Returns the sum over a run that a program recorded itself.
-fn recorded_sum(event: &Event) -> Option<Usage> {
+/// Returns the sum over a run that a program recorded itself, and the session that it counts.
+fn recorded_sum(event: &Event) -> Option<(Option<String>, Usage)> {
     match event.body.as_ref()? {
         Body::Application(event) => {
             let Data::Json(json) = &event.data else {
                 return None;
             };
-            let fields = fields_if(json, |text| text.contains("totalCostUSD"))?;
-            let cost = fields.get("totalCostUSD")?.as_f64()?;
-            Some(Usage { cost: Some(cost), currency: Some("USD".into()), ..Usage::default() })
+            let may_have = |text: &str| RUN_COST.iter().any(|name| text.contains(name));
+            let fields = fields_if(json, may_have)?;
+            let cost = RUN_COST.iter().find_map(|name| fields.get(*name)?.as_f64())?;
+            let session = text(&fields, &["sessionId", "session_id"]);
+            let session = session.map(|id| bounded(&id, ANSWER_ID).to_owned());
+            let currency = Some("USD".into());
+            Some((session, Usage { cost: Some(cost), currency, ..Usage::default() }))
         }
         Body::VariablesPatched(patched) => {
             let has_stats = patched.patch.text().contains("model_stats");
@@ -287,7 +310,7 @@ fn recorded_sum(event: &Event) -> Option<Usage> {
                 cost: stats.get("instance_cost").and_then(Value::as_f64),
                 ..Usage::default()
             };
-            (usage != Usage::default()).then_some(usage)
+            (usage != Usage::default()).then_some((None, usage))
         }
         _ => None,
     }
@@ -381,6 +404,34 @@ mod tests {
         assert_eq!(sum(&all).unwrap().output, Some(113));
         let many: Vec<_> = (0..500).map(|n| part(&n.to_string(), 1)).collect();
         assert_eq!(sum(&many).unwrap().output, Some(500));
+    }
+
+    #[test]
+    fn a_cost_that_begins_at_zero_again_is_added_to_the_one_before() {
+        let cost = |id: &str, cost: f64| json!({"sessionId": id, "totalCostUSD": cost});
+        for (all, expected) in [
+            (vec![cost("a", 0.125), cost("a", 0.5)], 0.5),
+            (vec![cost("a", 0.5), cost("a", 0.25), cost("a", 0.375)], 0.875),
+            (vec![cost("a", 0.125), cost("b", 0.25), cost("b", 0.5)], 0.625),
+            (
+                vec![
+                    json!({"usage": {"input": 1}}),
+                    json!({"type": "result", "session_id": "a",
+                "usage": {"input_tokens": 7}, "total_cost_usd": 0.25}),
+                ],
+                0.25,
+            ),
+        ] {
+            let usage = sum(&all).unwrap();
+            assert_eq!(usage.cost, Some(expected), "{all:?}");
+            assert!(usage.input.is_none_or(|input| input == 1), "{all:?}");
+        }
+        // A lineage that begins behind a cut has the cost of its own session.
+        let mut total = UsageSum::default();
+        total.add(&event(Application::new("a", &cost("a", 0.125)).unwrap()));
+        let inherited = total.total().unwrap();
+        total.add(&event(Application::new("a", &cost("b", 0.25)).unwrap()));
+        assert_eq!(total.total().unwrap().since(&inherited).unwrap().cost, Some(0.25));
     }
 
     #[test]

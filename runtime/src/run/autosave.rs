@@ -20,9 +20,16 @@ const LOOKS: u32 = 10;
 #[derive(Debug, Default)]
 pub(super) struct Idle {
     last_head: Option<(Offset, u64)>,
+    /// The time of the last activation: of an undo, a switch or a restore, which append no event.
+    activated_us: u64,
 }
 
 impl Idle {
+    /// Returns the idle time of a task that was activated now.
+    pub(super) fn activated(now_us: u64) -> Self {
+        Self { last_head: None, activated_us: now_us }
+    }
+
     fn is_unchanged(&self, head: Offset) -> bool {
         self.last_head.is_some_and(|(last_head, _)| last_head == head)
     }
@@ -32,7 +39,7 @@ impl Idle {
     fn idle_us(&mut self, head: Offset, last_us: u64, now_us: u64) -> u64 {
         let since = match self.last_head {
             Some((last_head, since)) if last_head == head => since.min(now_us),
-            _ => last_us.min(now_us),
+            _ => last_us.max(self.activated_us).min(now_us),
         };
         self.last_head = Some((head, since));
         now_us - since
@@ -159,5 +166,13 @@ mod tests {
         assert_eq!(idle.idle_us(6, 390, 250), 50);
         assert_eq!(idle.idle_us(7, 9999, 300), 0, "an event of the future");
         assert_eq!(idle.idle_us(7, 9999, 301), 1);
+    }
+
+    #[test]
+    fn an_activation_begins_the_time_anew() {
+        let mut idle = Idle::activated(300);
+        assert_eq!(idle.idle_us(5, 100, 310), 10);
+        assert_eq!(idle.idle_us(5, 100, 400), 100);
+        assert_eq!(idle.idle_us(6, 390, 400), 10);
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use milepost::events::MarkCause;
 use milepost::ids::Epoch;
+use milepost::internals::new_secret;
 use milepost::{Append, Appended, Body, Engine, Error, ErrorKind, Mark, Result, Task};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -93,13 +94,26 @@ impl Watched {
         // A task of the same name that is newer begins anew.
         let is_older = self.due.saved_to() > task.head()?.next;
         if self.epoch != Some(task.epoch()) || is_older {
-            *self = Self {
-                epoch: Some(task.epoch()),
-                due: DueCheckpoint::of(task)?,
-                ..Self::default()
+            // The first look at a task is no activation.
+            let idle = match self.epoch.is_some() && !is_older {
+                true => Idle::activated(task.clock().now_us()),
+                false => Idle::default(),
             };
+            *self = Self { epoch: Some(task.epoch()), due: DueCheckpoint::of(task)?, idle };
         }
         self.due.look(task)
+    }
+}
+
+/// Returns the mark of an idle save, with a correlation id of its own, as a request has one.
+fn idle_mark() -> Mark {
+    let mark = Mark::new().cause(MarkCause::Idle);
+    match new_secret() {
+        Ok(bytes) => {
+            let digits = bytes.iter().take(8).map(|byte| format!("{byte:02x}"));
+            mark.correlation(format!("idle-{}", digits.collect::<String>()))
+        }
+        Err(_) => mark,
     }
 }
 
@@ -230,7 +244,7 @@ impl Checkpointer {
                 return Ok((due.is_settled(&task)?, false));
             }
             drop(watched);
-            match task.checkpoint(Mark::new().cause(MarkCause::Idle)) {
+            match task.checkpoint(idle_mark()) {
                 Ok(_) => Ok((true, true)),
                 Err(error) => {
                     task.save_failed(&error, None);

@@ -370,7 +370,7 @@ impl Shared {
         let gathered = DueCheckpoint::of(&task)?;
         let mut now = self.gathered.lock();
         now.on(gathered);
-        *self.idle.lock() = Idle::default();
+        *self.idle.lock() = Idle::activated(task.clock().now_us());
         *self.guidance.lock() = GuidanceCursor::default();
         self.position.lock().moved();
         *self.task.lock() = task;

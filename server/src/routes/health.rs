@@ -5,6 +5,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use milepost::ErrorKind;
 use milepost::query::TaskQuery;
+use milepost::store::Repair;
 use tracing::error;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -55,7 +56,7 @@ async fn ready(State(app): State<App>) -> Response {
     // A read fails if the store is closed; such a store accepts no appends either.
     let one = TaskQuery { limit: Some(1), ..TaskQuery::default() };
     match app.work(move |engine| Ok(engine.query().tasks(&one)?)).await {
-        Ok(_) => "ready\n".into_response(),
+        Ok(_) => ready_with(app.engine().integrity().repairs().unwrap_or_default()).into_response(),
         // The route is public: details are only in the log.
         Err(ApiError::Engine(ErrorKind::Unavailable, ..)) => {
             not_ready("the store is closed, or the disk fails")
@@ -64,6 +65,15 @@ async fn ready(State(app): State<App>) -> Response {
             error!(target: "milepost::http", ?wrong, "not ready");
             not_ready("the store cannot be read")
         }
+    }
+}
+
+/// Returns the answer of a store that is ready, with the number of repairs that were not
+/// acknowledged.
+fn ready_with(repairs: Vec<Repair>) -> String {
+    match repairs.iter().filter(|repair| repair.acknowledged_us.is_none()).count() {
+        0 => "ready\n".to_owned(),
+        repairs => format!("ready, after repairs: {repairs} on record, see POST /v1/verify\n"),
     }
 }
 

@@ -53,6 +53,8 @@ fn a_capture_that_fails_behind_the_answer_is_tried_again() {
     scene.write("made.txt", "by the call");
     let away = scene.project().with_file_name("away");
     std::fs::rename(scene.project(), &away).unwrap();
+    // A file in its place: a folder that is gone is an empty capture.
+    std::fs::write(scene.project(), "").unwrap();
     let mut asked = scene.asked("PostToolUse", "s1", Some(("call-1", "Bash")));
     asked.project = scene.asked("Stop", "s1", None).project;
     scene.take(asked);
@@ -60,6 +62,7 @@ fn a_capture_that_fails_behind_the_answer_is_tried_again() {
         std::thread::yield_now();
     }
     assert_eq!(captures(&scene.events("s1")), ["before call-1"]);
+    std::fs::remove_file(scene.project()).unwrap();
     std::fs::rename(&away, scene.project()).unwrap();
     scene.take_at_last(&scene.asked("Notification", "none", None));
     assert_eq!(captures(&scene.events("s1")), ["before call-1", "after call-1"]);

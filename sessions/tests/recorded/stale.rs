@@ -50,6 +50,69 @@ fn a_call_that_never_returned_ends_with_its_turn_and_at_the_next_prompt() {
 }
 
 #[test]
+fn a_call_ends_when_its_agent_says_so_however_it_ends() {
+    for end in ["Stop", "StopFailure", "UserPromptSubmit", "SessionEnd", "MilepostRewind"] {
+        let scene = Scene::new();
+        scene.before("s1", "call-1", "Bash");
+        scene.write("made.txt", "by the call");
+        scene.take(scene.asked(end, "s1", None));
+        scene.settle();
+        let events = scene.events("s1");
+        assert_eq!(captures(&events)[..2], ["before call-1", "after call-1"], "{end}");
+        assert!(!says(&events, "call-1", "uncaptured"), "{end}");
+    }
+}
+
+#[test]
+fn the_line_of_its_result_ends_a_call_that_no_hook_ends() {
+    let scene = Scene::new();
+    let result = r#"[{"type":"tool_result","tool_use_id":"call-1","is_error":true,"content":"3"}]"#;
+    let lines = [line("a", None, "user", "\"do it\""), called("b", "a", "call-1")];
+    std::fs::write(scene.session_file("s1"), lines.concat()).unwrap();
+    scene.before("s1", "call-1", "Bash");
+    let lines = lines.concat() + &line("c", Some("b"), "user", result);
+    std::fs::write(scene.session_file("s1"), lines).unwrap();
+    scene.before("s1", "call-2", "Bash");
+    scene.settle();
+    let captures = captures(&scene.events("s1"));
+    assert_eq!(captures[..3], ["before call-1", "after call-1", "before call-2"]);
+}
+
+#[test]
+fn calls_that_another_recorder_heard_begin_end_at_the_way_back() {
+    let mut scene = Scene::new();
+    scene.before("s1", "call-1", "Bash");
+    scene.settle();
+    scene.restart();
+    scene.take(scene.asked("MilepostRewind", "s1", None));
+    scene.settle();
+    assert_eq!(captures(&scene.events("s1")), ["before call-1", "after call-1"]);
+}
+
+#[test]
+fn a_project_that_a_call_removed_is_an_empty_capture_of_that_call() {
+    let scene = Scene::new();
+    scene.write("kept.txt", "text");
+    let project = scene.asked("Stop", "s1", None).project;
+    let of = |event: &str, call: Option<(&str, &str)>| HookAsked {
+        project: project.clone(),
+        ..scene.asked(event, "s1", call)
+    };
+    scene.take(of("PreToolUse", Some(("call-1", "Bash"))));
+    std::fs::remove_dir_all(scene.project()).unwrap();
+    scene.take(of("PostToolUse", Some(("call-1", "Bash"))));
+    scene.take_at_last(&of("Notification", None));
+    let events = scene.events("s1");
+    assert_eq!(captures(&events), ["before call-1", "after call-1"]);
+    let files = events.iter().filter_map(|event| match &event.body {
+        Some(Body::WorkspaceCaptured(captured)) => Some(captured.files),
+        _ => None,
+    });
+    assert_eq!(files.collect::<Vec<_>>(), [1, 0]);
+    assert!(!says(&events, "call-1", "uncaptured") && scene.waiting().is_empty());
+}
+
+#[test]
 fn a_call_of_a_sub_agent_is_open_behind_the_turn_that_began_it() {
     let scene = Scene::new();
     let of_sub_agent = |event: &str| {
@@ -79,11 +142,11 @@ fn a_call_without_an_id_ends_at_the_next_one() {
     scene.settle();
     let events = scene.events("s1");
     let captures = captures(&events);
-    let expected = [("before", &first), ("before", &second), ("after", &second)];
-    assert_eq!(captures[..3], expected.map(|(when, asked)| format!("{when} {}", asked.id)));
+    let expected = [("before", &first), ("after", &first), ("before", &second), ("after", &second)];
+    assert_eq!(captures[..4], expected.map(|(when, asked)| format!("{when} {}", asked.id)));
     assert!(!says(&events, &second.id, "uncaptured"));
     // The beginning of the last one is not known.
-    assert!(says(&events, captures[3].strip_prefix("after ").unwrap(), "uncaptured"));
+    assert!(says(&events, captures[4].strip_prefix("after ").unwrap(), "uncaptured"));
 }
 
 #[test]

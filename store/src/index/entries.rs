@@ -267,7 +267,7 @@ impl SummaryNote {
 
     fn check_under(&self, name: &[u8], key: Option<&StoreKey>) -> [u8; 16] {
         let plain = Self { check: [0; 16], ..self.clone() }.encode();
-        milepost_codec::check_of(key, &[b"milepost.summary.1\0", name, &plain])
+        milepost_codec::check_of(key, &[b"milepost.summary.2\0", name, &plain])
     }
 
     /// Decodes the note stored under an index key, and checks it.

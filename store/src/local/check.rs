@@ -130,7 +130,7 @@ fn check_journal(
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             Err(error) => return Err(error),
         };
-        if let Err(error) = segment.sound()
+        if let Some(error) = segment.fault()
             && first_look
             && still_damaged(shared, &path)
         {
@@ -150,7 +150,7 @@ fn check_journal(
 /// during the first.
 fn still_damaged(shared: &Inner, path: &Path) -> bool {
     let again = Segment::survey(path, shared.config.store, shared.key.as_ref());
-    again.is_ok_and(|(segment, _)| segment.sound().is_err())
+    again.is_ok_and(|(segment, _)| segment.fault().is_some())
 }
 
 #[cfg(test)]

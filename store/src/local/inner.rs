@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use milepost_codec::{ChunkId, Error, ErrorKind, LogId, Result, Seq, StoreKey};
 use parking_lot::{Condvar, Mutex, RwLock};
 
-use crate::files;
+use crate::clock::Clock;
 use crate::index::IndexPut;
 use crate::index::{LogHead, keys};
 use crate::local::chunks::packs::{ChunkLocation, Packs};
@@ -64,6 +64,7 @@ pub(crate) struct Inner {
     pub(crate) progress: Condvar,
     pub(crate) meters: Arc<Meters>,
     pub(crate) owner: Owner,
+    pub(crate) clock: Arc<dyn Clock>,
     /// Set for a store opened for reading only: nothing in its folder is changed.
     pub(crate) look: Option<Look>,
 }
@@ -82,6 +83,7 @@ pub(crate) struct StoreParts {
     /// Set if sled's entries need no comparison with their digests.
     pub(crate) audited: bool,
     pub(crate) meters: Arc<Meters>,
+    pub(crate) clock: Arc<dyn Clock>,
     /// Set if the store is opened for reading only.
     pub(crate) look: Option<Look>,
 }
@@ -99,6 +101,7 @@ impl Inner {
             applied,
             audited,
             meters,
+            clock,
             look,
         } = parts;
         packs.unpack_at_most(cache_bytes / 2);
@@ -131,6 +134,7 @@ impl Inner {
             progress: Condvar::new(),
             meters,
             owner: Owner::default(),
+            clock,
             look,
         }
     }
@@ -238,7 +242,7 @@ impl Inner {
                 return look.index_damaged(&error);
             }
             if !self.suspect.swap(true, Ordering::AcqRel) {
-                let _ = files::write_whole(&self.layout.suspect(), b"");
+                let _ = self.layout.suspect_sled(&error.to_string());
             }
             error.at("sled is damaged, open the store again to have it rebuilt")
         })

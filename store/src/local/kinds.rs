@@ -28,7 +28,7 @@ enum Holds {
 
 /// The files of a store, by their paths in its folder: `*` matches a part of one name, `**`
 /// everything in a folder.
-const KINDS: [(&str, Holds); 26] = [
+const KINDS: [(&str, Holds); 27] = [
     (".gitignore", Holds::Nothing),
     ("store", Holds::Nothing),
     ("store.copy", Holds::Nothing),
@@ -41,6 +41,8 @@ const KINDS: [(&str, Holds); 26] = [
     ("sled-now", Holds::Nothing),
     ("sled-closed", Holds::Nothing),
     ("sled-suspect", Holds::Nothing),
+    // Places and numbers of damaged files.
+    ("repairs", Holds::Nothing),
     ("packs/*.pack", Holds::Log),
     ("damaged/**", Holds::Copy),
     // Left by a repair that was interrupted before it began to move files.
@@ -52,9 +54,9 @@ const KINDS: [(&str, Holds); 26] = [
     ("workspace/moment", Holds::Nothing),
     ("server/**", Holds::Nothing),
     ("hooks.json", Holds::Nothing),
-    // Written by the command: the time of the last verification, and the progress of a manual
-    // bisect.
+    // The time of the last verification.
     ("verified.json", Holds::Nothing),
+    // Written by the command: the progress of a manual bisect.
     ("bisect.json", Holds::Copy),
     (".milepost-*.part", Holds::Copy),
     // Results of tools that could not be appended.

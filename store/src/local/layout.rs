@@ -14,6 +14,8 @@
 //!   sled-now                 the sled folder in use; without this file, the first
 //!   packs/0000000001.pack    chunks
 //!   sled-closed              sizes and hashes of sled's files at the last close
+//!   repairs                  records of repaired damage
+//!   verified.json            the last verification of the whole store
 //!   sled-suspect             damage was found in sled: the next opening rebuilds it
 //!   damaged/                 files that were set aside
 //!   workspace/*.stat         a cache of stamps and hashes of captured folders
@@ -83,6 +85,20 @@ impl Layout {
     /// Returns the file that marks damage in sled's folder.
     pub(crate) fn suspect(&self) -> PathBuf {
         self.root.join("sled-suspect")
+    }
+    /// Marks sled as damaged: the next opening rebuilds it.
+    pub(crate) fn suspect_sled(&self, damage: &str) -> Result<()> {
+        files::write_whole(&self.suspect(), damage.as_bytes())
+    }
+    /// Returns the damage for which sled was marked.
+    pub(crate) fn sled_suspected(&self) -> String {
+        // The marker alone tells that there was damage.
+        let damage = fs::read(self.suspect()).unwrap_or_else(|_| Vec::new());
+        let damage: String = String::from_utf8_lossy(&damage).chars().take(512).collect();
+        match damage.is_empty() {
+            true => "damage, when it was read before".to_owned(),
+            false => format!("damage, when it was read before: {damage}"),
+        }
     }
     pub(crate) fn packs(&self) -> PathBuf {
         self.root.join("packs")

@@ -17,7 +17,7 @@ use crate::local::journal::writer::JournalWriter;
 use crate::local::markers::closed;
 use crate::local::{LocalStore, check};
 use crate::metrics::Meters;
-use crate::open_report::{Finding, OpenReport};
+use crate::open_report::{Finding, OpenReport, Repair};
 use crate::projection::{Compacted, CompactionHost, CompactionStep};
 use crate::projection::{DiskBytes, Maintenance};
 use crate::storage_check::StorageCheck;
@@ -160,9 +160,28 @@ impl Maintenance for LocalStore {
         rebuild::mend_archive(&self.shared)
     }
 
-    fn distrust_index(&self) -> Result<()> {
+    fn distrust_index(&self, damage: &str) -> Result<()> {
         self.check_writable()?;
-        files::write_whole(&self.shared.layout.suspect(), b"")
+        self.shared.layout.suspect_sled(damage)
+    }
+
+    fn repairs(&self) -> Result<Vec<Repair>> {
+        self.shared.layout.read_repairs()
+    }
+
+    fn record_damage(&self, found: &[Finding], mended_from: &str) -> Result<()> {
+        self.check_writable()?;
+        self.shared.layout.record(found, mended_from, self.shared.clock.now_us())
+    }
+
+    fn acknowledge_repairs(&self) -> Result<u64> {
+        self.check_writable()?;
+        self.shared.layout.acknowledge_repairs(self.shared.clock.now_us())
+    }
+
+    fn note_verified(&self, events: u64, faults: usize) -> Result<()> {
+        self.check_writable()?;
+        self.shared.layout.note_verified(events, faults, self.shared.clock.now_us())
     }
 }
 

@@ -16,6 +16,7 @@
 //! maintenance.rs waiting, checks, compaction, closing   compaction/  removal of withdrawn content
 //! salvage/       a new archive from damaged copies      upkeep.rs    repair of a store
 //! check.rs       the files that a verification reads    look/        a store opened for reading
+//! repairs.rs     records of repaired damage
 //! ```
 //!
 //! # Sync
@@ -41,6 +42,7 @@ mod markers;
 mod open;
 mod reading;
 mod recovery;
+mod repairs;
 mod salvage;
 mod settings;
 mod upkeep;
@@ -48,7 +50,9 @@ mod upkeep;
 pub use crate::local::salvage::{LostRange, Salvaged};
 #[cfg(feature = "fuzzing")]
 pub use crate::local::upkeep::{read_archive, survey_segment};
-pub use crate::local::upkeep::{salvage_store, store_id, store_key_id, with_lock_unwritten};
+pub use crate::local::upkeep::{
+    repairs_on_record, salvage_store, store_id, store_key_id, with_lock_unwritten,
+};
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -120,6 +124,7 @@ impl LocalStore {
             tracing::warn!("{}: {place}: {message} ({outcome})", root.display());
         }
         let witness = AckMarker::open(&layout.acked(), config.store, end.acked())?;
+        layout.record_mended(options.clock.now_us())?;
         shared.seq.store(end.last, Ordering::Release);
         let closed_at = end.active.is_some().then_some(end.last).filter(|last| *last > 0);
         let journal = JournalWriter::new(&shared.layout.journal(), shared.config.store, end);

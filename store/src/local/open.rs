@@ -1,9 +1,11 @@
 //! Opening a store: its lock, its settings, sled, and the rebuild of a sled that cannot be used.
 
+use std::borrow::Cow;
 use std::fs;
+use std::slice::from_ref;
 use std::sync::Arc;
 
-use milepost_codec::{Error, Result, Seq, StoreId, StoreKey};
+use milepost_codec::{Detail, Error, Result, Seq, StoreId, StoreKey};
 
 use crate::digest::DigestPart;
 use crate::entropy::Entropy;
@@ -18,13 +20,14 @@ use crate::local::journal::writer::JournalEnd;
 use crate::local::layout;
 use crate::local::layout::Layout;
 use crate::local::lock::StoreLock;
-use crate::local::markers::applied::AppliedPosition;
+use crate::local::markers::applied::{AppliedPosition, OTHER_LAYOUT};
 use crate::local::markers::closed;
 use crate::local::markers::unsynced;
 use crate::local::recovery::decide;
 use crate::local::recovery::decide::{Refusal, Survey};
+use crate::local::repairs::copies;
 use crate::local::salvage;
-use crate::local::settings::StoreConfig;
+use crate::local::settings::{StoreConfig, as_damage};
 use crate::metrics::Meters;
 use crate::open_report::{Finding, Outcome, Progress};
 use crate::options::OpenOptions;
@@ -76,9 +79,18 @@ pub(crate) fn settings(
     findings: &mut Vec<Finding>,
 ) -> Result<StoreConfig> {
     let supplied_key = options.key.as_ref().map(key_id);
-    let (config, mended) = StoreConfig::read(layout, supplied_key.as_deref())?;
-    if let Some(error) = mended {
-        findings.push(Finding::repaired("settings", &error));
+    let (config, damaged) = StoreConfig::look(layout)?;
+    config.check_key(layout, supplied_key.as_deref())?;
+    if let Some((path, error)) = damaged {
+        let finding = Finding::repaired("settings", &as_damage(&path, error));
+        let other = [layout.config(), layout.config_copy()].into_iter().find(|it| *it != path);
+        // Without the marker, which every opening makes, the creation was interrupted.
+        if layout.acked().exists() {
+            let copy = other.as_deref().map_or_else(Cow::default, files::name_of);
+            layout.record(from_ref(&finding), &copy, options.clock.now_us())?;
+        }
+        config.write_one(&path)?;
+        findings.push(finding);
     }
     Ok(config)
 }
@@ -140,7 +152,7 @@ impl Opener<'_> {
     fn reason_to_rebuild(&self) -> Option<Error> {
         let expected = "a folder it can read";
         if self.layout.suspect().exists() {
-            return Some(Error::corrupt("sled", expected, "damage, when it was read before"));
+            return Some(Error::corrupt("sled", expected, self.layout.sled_suspected()));
         }
         if self.survey.is_empty() {
             return None;
@@ -186,6 +198,7 @@ impl Opener<'_> {
             applied,
             audited: index == IndexState::SetAside,
             meters,
+            clock: Arc::clone(&options.clock),
             look: None,
         }));
         // After a clean stop, the other parts have checks of their own or are compared on demand.
@@ -208,6 +221,12 @@ impl Opener<'_> {
     ) -> Result<(Arc<Inner>, JournalEnd)> {
         let damaged = self.layout.damaged().join("sled");
         let had = self.layout.sled().exists();
+        let finding = Finding::repaired("sled", &error);
+        if self.is_damage(&error) {
+            let place = format!("sled: {}", finding.place).replace("sled: sled", "sled");
+            let finding = Finding { place, ..finding.clone() };
+            self.layout.record(from_ref(&finding), copies::JOURNAL, self.options.clock.now_us())?;
+        }
         if had {
             layout::set_aside(self.layout, &self.layout.sled())?;
         }
@@ -218,7 +237,7 @@ impl Opener<'_> {
                 if suspect.exists() {
                     fs::remove_file(&suspect).map_err(|e| files::io("remove", &suspect, &e))?;
                 }
-                findings.push(Finding::repaired("sled", &error));
+                findings.push(finding);
                 findings.append(&mut found);
                 shared.set_rebuilt();
                 Ok((shared, end))
@@ -240,6 +259,16 @@ impl Opener<'_> {
                 })
             }
         }
+    }
+
+    /// Returns `true` if sled cannot be used because its files were damaged: not by the stop of the
+    /// process or a loss of power, nor because another version wrote them.
+    fn is_damage(&self, error: &Error) -> bool {
+        let found = match error.detail() {
+            Some(Detail::Corruption { found, .. }) => found.as_str(),
+            _ => "",
+        };
+        found != OTHER_LAYOUT && (self.survey.noted_closed || self.layout.suspect().exists())
     }
 
     fn restore_sled(&self, damaged: &std::path::Path) -> Result<()> {

@@ -58,16 +58,9 @@ impl StoreConfig {
         files::write_whole(&layout.config(), &text)
     }
 
-    /// Reads the settings of a store that opens with this key, or without one. A damaged or missing
-    /// file is restored from the other once that was checked; its error is returned.
-    pub(crate) fn read(layout: &Layout, key: Option<&str>) -> Result<(Self, Option<Error>)> {
-        let (config, mismatch) = Self::look(layout)?;
-        config.check_key(layout, key)?;
-        if let Some((path, error)) = mismatch {
-            files::write_whole(&path, &config.encode()?)?;
-            return Ok((config, Some(as_damage(&path, error))));
-        }
-        Ok((config, None))
+    /// Writes one of the two files.
+    pub(crate) fn write_one(&self, path: &Path) -> Result<()> {
+        files::write_whole(path, &self.encode()?)
     }
 
     /// Reads the settings and changes nothing. Returns the damaged or missing file, with its error.
@@ -134,7 +127,8 @@ impl StoreConfig {
     }
 }
 
-fn as_damage(path: &Path, error: Error) -> Error {
+/// Returns the error of a file of settings as damage of it.
+pub(crate) fn as_damage(path: &Path, error: Error) -> Error {
     if error.kind() == ErrorKind::Corrupt {
         return error;
     }

@@ -1,6 +1,7 @@
 //! Functions for the repair of a store, open or not.
 
 use std::path::Path;
+use std::slice::from_ref;
 
 use milepost_codec::{Error, Result, StoreId};
 
@@ -12,9 +13,11 @@ use crate::local::journal::scan;
 use crate::local::layout::Layout;
 use crate::local::lock::StoreLock;
 use crate::local::open;
+use crate::local::repairs::copies;
 use crate::local::salvage;
 use crate::local::salvage::Salvaged;
 use crate::local::settings::StoreConfig;
+use crate::open_report::{Finding, Outcome, Repair};
 use crate::options::OpenOptions;
 
 /// Finds the frames of a segment, for fuzz targets.
@@ -57,6 +60,12 @@ pub fn store_key_id(dir: &Path) -> Result<Option<String>> {
     Ok(StoreConfig::look(&at(dir)?)?.0.key)
 }
 
+/// Returns the records of repaired damage of the store in a folder. The store may be open, or may
+/// be refused by an opening.
+pub fn repairs_on_record(dir: &Path) -> Result<Vec<Repair>> {
+    at(dir)?.read_repairs()
+}
+
 /// Runs `work`, which changes nothing in the store, while no other process can have it open.
 pub fn with_lock_unwritten<T>(dir: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
     let layout = at(dir)?;
@@ -77,6 +86,8 @@ pub fn salvage_store(dir: &Path, options: &OpenOptions, refused: &Error) -> Resu
     with_lock(dir, options, || {
         let config = open::settings(&layout, options, &mut Vec::new())?;
         tracing::warn!("{}: going on with what is left: {refused}", dir.display());
+        let lost = Finding::new("the store", refused.to_string(), Outcome::Repaired);
+        layout.record(from_ref(&lost), copies::BOTH, options.clock.now_us())?;
         salvage::salvage(&layout, &config, options)
     })
 }

@@ -15,6 +15,7 @@ use super::begun::Begun;
 use super::call::{Call, Done, Failed};
 use super::carry;
 use super::check::{check, verify};
+use super::clock::SetClock;
 use super::count::Count;
 use super::fork::adopt;
 use super::lines;
@@ -45,6 +46,7 @@ pub struct Acts {
     pub model: Mutex<Model>,
     pub counts: Mutex<Counts>,
     pub more: Mutex<More>,
+    pub clock: Arc<SetClock>,
     /// Where calls and answers are written down: calls may be made to fail here.
     pub lines: Option<Mutex<File>>,
     /// Other threads work on the store.
@@ -83,6 +85,8 @@ impl Acts {
             options = options.reducer(count.clone());
         }
         let refuses = Arc::clone(&lock(&self.more).refuses);
+        let clock: Arc<SetClock> = Arc::clone(&self.clock);
+        options = options.clock(clock);
         options.hook(Arc::new(Refusing(refuses)))
     }
 
@@ -121,6 +125,10 @@ impl Acts {
                 if anchors.len() > ANCHORS {
                     anchors.remove(0);
                 }
+                return Ok(());
+            }
+            Op::Clock(hours) => {
+                self.clock.set(*hours);
                 return Ok(());
             }
             Op::Carry { copy } => return self.carry(step.task, *copy),
@@ -250,7 +258,8 @@ impl Acts {
             return done.map_err(|e| format!("a copy of {name}: {e}"));
         }
         let to = self.root.with_extension(format!("carried-{n}"));
-        let done = carry::carry(&engine, &name, &to, quiet);
+        let keyed = if quiet { self.keyed(&name) } else { Vec::new() };
+        let done = carry::carry(&engine, &name, &to, quiet, &keyed);
         let _ = std::fs::remove_dir_all(&to);
         done.map_err(|e| format!("task {name} carried: {e}"))
     }

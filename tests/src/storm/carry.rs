@@ -7,6 +7,7 @@ use milepost::transfer::{ExportItem, Import};
 use milepost::{Engine, Error, ErrorKind, Event, LineageId, Options, Result};
 
 use super::check::verify;
+use super::once::Keyed;
 
 /// Gives a task of one store to an import.
 fn give(from: &Engine, task: &str, import: &mut Import, name: Option<&str>) -> Result<()> {
@@ -30,7 +31,13 @@ fn events(engine: &Engine, task: &str) -> Result<Vec<(LineageId, Vec<Event>)>> {
 }
 
 /// Carries a task into a store of its own, where it is the same.
-pub fn carry(from: &Engine, task: &str, to: &Path, quiet: bool) -> std::result::Result<(), String> {
+pub fn carry(
+    from: &Engine,
+    task: &str,
+    to: &Path,
+    quiet: bool,
+    keyed: &[Keyed],
+) -> std::result::Result<(), String> {
     let engine = Engine::open(to, Options::default()).map_err(|e| e.to_string())?;
     let mut import = engine.transfer().import();
     let given = give(from, task, &mut import, None);
@@ -48,6 +55,7 @@ pub fn carry(from: &Engine, task: &str, to: &Path, quiet: bool) -> std::result::
             return Err("a task that was carried is another one".into());
         }
     }
+    keyed.iter().try_for_each(|keyed| keyed.again(&engine, false))?;
     engine.close().map_err(|e| format!("close: {e}"))
 }
 

@@ -136,7 +136,14 @@ fn check_counts(
 }
 
 /// Checks that attached data is there, also if its events were trimmed.
-fn check_attached(task: &Task, known: &TaskModel) -> Result<(), String> {
+fn check_attached(task: &Task, known: &mut TaskModel) -> Result<(), String> {
+    known.forget_attached();
+    for alias in known.aliased.keys().filter(|alias| !known.attached.contains_key(*alias)) {
+        let found = task.attached(alias).map_err(|e| format!("I10: attached data: {e}"))?;
+        if !found.is_empty() && !known.attached_open {
+            return Err(format!("I10: to {alias}, which went, is attached {found:?}"));
+        }
+    }
     for (alias, due) in known.attached.iter().filter(|_| !known.attached_open) {
         let found = task.attached(alias).map_err(|e| format!("I10: attached data: {e}"))?;
         let salt = |data: &Data| match data {

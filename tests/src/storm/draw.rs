@@ -23,6 +23,8 @@ struct Mix {
     parts: bool,
     secrets: bool,
     attaches: bool,
+    once: bool,
+    clocks: bool,
 }
 
 impl Program {
@@ -46,6 +48,8 @@ impl Program {
             parts: one_of(3),
             secrets: one_of(2),
             attaches: one_of(2),
+            once: one_of(3),
+            clocks: one_of(3),
         };
         let tiny = one_of(2);
         let lives = 1 + random.below(4);
@@ -105,7 +109,7 @@ fn op(random: &mut Random, mix: Mix, outer: bool) -> Op {
     loop {
         let n16 = random.number() as u16;
         let n8 = random.number() as u8;
-        return match random.below(72) {
+        return match random.below(80) {
             0..=11 => append(random, mix),
             12 if mix.keys => Op::Keys(2 + random.below(if outer { 60 } else { 4 }) as u16),
             13..=18 => Op::Mark { who: who(random), at: (random.below(5) == 0).then_some(n16) },
@@ -162,6 +166,10 @@ fn op(random: &mut Random, mix: Mix, outer: bool) -> Op {
                 index: random.below(4) as i8 - 1,
                 salt: n16,
             },
+            72 if mix.attaches => Op::Alias(random.below(3) as u8),
+            73 | 74 if mix.once => Op::Once(n16),
+            75..=77 if mix.once => Op::Again(n16),
+            78 | 79 if mix.clocks => Op::Clock(n16 as i16 % 800),
             69 => {
                 let Op::Append { bodies, mark, .. } = append(random, mix) else { continue };
                 Op::BranchWith { to: to(random), bodies, mark }

@@ -15,7 +15,8 @@ use super::count::Count;
 use super::lines;
 use super::model::Model;
 use super::program::{Life, Schedule};
-use crate::disk::{Disk, Op, VARIANTS, read_trace};
+use super::reopen::Reopened;
+use crate::disk::{Disk, Op, VARIANTS, Variant, read_trace};
 use crate::faults::{self, Faults, counts};
 use crate::seed::Random;
 
@@ -25,6 +26,9 @@ pub const PLAN: &str = "MILEPOST_STORM_PLAN";
 /// The name of the test that calls [`child`].
 pub const CHILD: &str = "child_that_lives_under_faults";
 
+/// Cuts of a life right behind an answer, at most.
+const BEHIND: usize = 8;
+
 /// What is done to a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fault {
@@ -32,7 +36,8 @@ pub enum Fault {
     Kill { class: u8, n: u32 },
     /// The `n`-th call of a class fails.
     Error { class: u8, n: u32, how: u8, forever: bool },
-    /// The power fails at some moment: what was not synced is lost in part.
+    /// The power fails at some moment: what was not synced is lost in part. Copies lose all of it
+    /// right behind some answers.
     Power { at: u32, variant: u8 },
     /// It is stopped for a moment, a few times.
     Stop,
@@ -49,7 +54,7 @@ impl Fault {
         // Few and many calls.
         let most = 1 << (1 + random.below(10));
         let n = 1 + random.below(most) as u32;
-        match random.below(8) {
+        match random.below(10) {
             0..=2 => Self::Kill { class: 0, n: 3 * n },
             3..=5 => Self::Error {
                 class,
@@ -57,7 +62,7 @@ impl Fault {
                 how: random.below(6).saturating_sub(2) as u8,
                 forever: random.below(2) == 0,
             },
-            6 => Self::Power {
+            6..=8 => Self::Power {
                 at: random.number() as u32,
                 variant: random.below(VARIANTS.len() as u64) as u8,
             },
@@ -186,7 +191,7 @@ impl Run<'_> {
             counts.operations += self.life.steps.len() as u64;
         }
         let acks = match disk {
-            Some(disk) => self.cut(disk, acts),
+            Some(disk) => self.cut(disk, acts).map_err(|e| format!("fault power: {e}"))?,
             None => fs::read(dir.join("acks")).unwrap_or_default(),
         };
         let model = &mut lock(&acts.model);
@@ -219,30 +224,75 @@ impl Run<'_> {
     }
 
     /// Puts in the place of the store what a power cut at some moment may leave; gives what had
-    /// been told by then.
-    fn cut(&self, mut disk: Disk, acts: &mut Acts) -> Vec<u8> {
+    /// been told by then. Looks on the way at what is left by cuts right behind some answers.
+    fn cut(&self, mut disk: Disk, acts: &mut Acts) -> Result<Vec<u8>, String> {
         let Fault::Power { at, variant } = self.fault else {
-            return Vec::new();
+            return Ok(Vec::new());
         };
         let ops = read_trace(&self.within.join("trace")).unwrap();
         let until = at as usize % (ops.len() + 1);
-        let (mut inode, mut acks) = (None, Vec::new());
-        for op in &ops[..until] {
-            match op {
-                Op::Create { inode: node, path, .. } if path == "acks" => inode = Some(*node),
-                Op::Write { inode: node, data, .. } if Some(*node) == inode => {
-                    acks.extend_from_slice(data)
+        let mut random = Random::new(self.seed);
+        let mut behind = answers(&ops);
+        while behind.len() > BEHIND {
+            behind.swap_remove(random.below(behind.len() as u64) as usize);
+        }
+        let (image, beside) = (self.within.join("image"), self.within.join("behind"));
+        let (mut inode, mut acks, mut left) = (None, Vec::new(), None);
+        for n in 0..=ops.len() {
+            if n == until {
+                let variant = VARIANTS[usize::from(variant) % VARIANTS.len()];
+                disk.image(variant, &mut random, &image).unwrap();
+                left = Some(acks.clone());
+            }
+            if behind.contains(&n) {
+                disk.image(Variant::None, &mut random, &beside).unwrap();
+                let looked = self.look(&beside, &acks, acts);
+                looked.map_err(|e| format!("behind operation {n} of {}: {e}", ops.len()))?;
+                fs::remove_dir_all(&beside).unwrap();
+            }
+            match ops.get(n) {
+                Some(Op::Create { inode: node, path, .. }) if path == "acks" => {
+                    inode = Some(*node);
                 }
-                op => disk.apply(op),
+                Some(Op::Write { inode: node, data, .. }) if Some(*node) == inode => {
+                    acks.extend_from_slice(data);
+                }
+                Some(op) => disk.apply(op),
+                None => {}
             }
         }
-        let image = self.within.join("image");
-        let variant = VARIANTS[usize::from(variant) % VARIANTS.len()];
-        let mut random = Random::new(self.seed);
-        disk.image(variant, &mut random, &image).unwrap();
         acts.root = image.join("store");
-        acks
+        Ok(left.unwrap_or_default())
     }
+
+    /// Compares what is left of a store with the model and what had been told by then.
+    fn look(&self, image: &Path, acks: &[u8], acts: &Acts) -> Result<(), String> {
+        let mut model = lock(&acts.model).clone();
+        let counted = self.life.counted;
+        let unknown = lines::replay(acks, &mut model, counted, false)?;
+        let mut left = Acts {
+            root: image.join("store"),
+            tiny: acts.tiny,
+            anchors: Mutex::new(lock(&acts.anchors).clone()),
+            model: Mutex::new(model),
+            ..Acts::default()
+        };
+        left.reopen(Reopened {
+            counted,
+            unknown,
+            unknown_counted: counted,
+            cut_short: true,
+            ..Reopened::default()
+        })?;
+        left.close()
+    }
+}
+
+/// Places behind the operations that wrote down an answer.
+fn answers(ops: &[Op]) -> Vec<usize> {
+    let is_answer = |op: &Op| matches!(op, Op::Write { data, .. } if data.starts_with(b"E "));
+    let all = ops.iter().enumerate().filter(|(_, op)| is_answer(op));
+    all.map(|(n, _)| n + 1).collect()
 }
 
 /// Stops a process a few times for a moment.

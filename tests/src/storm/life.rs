@@ -2,18 +2,14 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use milepost::Engine;
-use milepost_runtime::failover::{FailoverEngine, FailoverOptions};
-
 use super::acts::{Acts, lock};
 use super::call::Call;
-use super::count::Count;
 use super::damage::damage;
 use super::fault;
 use super::mend;
 use super::program::{End, Life, Program, Schedule};
+use super::reopen::Reopened;
 use super::report::Counts;
-use super::settle::settle;
 use crate::folder;
 
 /// The lives of a store.
@@ -87,32 +83,14 @@ impl Storm {
     }
 
     fn open(&mut self, life: &Life) -> Result<(), String> {
-        let counted = life.counted;
-        self.acts.count = counted.then(Count::default);
-        let (root, options) = (&self.acts.root, self.acts.options());
-        let engine = if life.supervised {
-            let supervisor = FailoverEngine::open(root, options, FailoverOptions::default());
-            let supervisor = supervisor.map_err(|e| format!("I1: open: {e}"))?;
-            let engine = supervisor.engine();
-            self.acts.supervisor = Some(supervisor);
-            engine
-        } else {
-            Engine::open(root, options)
+        let reopened = Reopened {
+            counted: life.counted,
+            supervised: life.supervised,
+            unknown: std::mem::take(&mut self.unknown),
+            unknown_counted: self.unknown_counted,
+            cut_short: std::mem::take(&mut self.cut_short),
         };
-        let engine = engine.map_err(|e| format!("I1: open: {e}"))?;
-        let unknown = std::mem::take(&mut self.unknown);
-        if std::mem::take(&mut self.cut_short) {
-            // Stored states are a cache: they may be lost.
-            let mut model = lock(&self.acts.model);
-            model.tasks.values_mut().for_each(|task| task.counted.clear());
-        }
-        let exactly = unknown.is_empty();
-        self.acts.engine = Some(engine.clone());
-        self.acts.adopt(exactly).map_err(|e| format!("opened: {e}"))?;
-        let before = self.unknown_counted;
-        let settled = settle(&engine, &mut lock(&self.acts.model), unknown, before);
-        settled.map_err(|e| format!("opened: {e}"))?;
-        self.acts.check("opened")
+        self.acts.reopen(reopened)
     }
 
     fn steps(&self, life: &Life) -> Result<(), String> {
@@ -127,23 +105,10 @@ impl Storm {
         self.acts.adopt(true)
     }
 
-    fn close(&mut self) -> Result<(), String> {
-        lock(&self.acts.watches).clear();
-        let engine = self.acts.engine.take().unwrap();
-        let closed = match self.acts.supervisor.take() {
-            Some(supervisor) => {
-                drop(engine);
-                supervisor.close()
-            }
-            None => engine.close(),
-        };
-        closed.map_err(|e| format!("close: {e}"))
-    }
-
     fn end(&mut self, end: End) -> Result<(), String> {
         self.acts.check("before the end")?;
         match end {
-            End::Close => self.close(),
+            End::Close => self.acts.close(),
             End::Kill => {
                 self.cut_short = true;
                 self.copies += 1;
@@ -158,13 +123,13 @@ impl Storm {
                 Ok(())
             }
             End::Damage => {
-                self.close()?;
+                self.acts.close()?;
                 lock(&self.acts.counts).faults += 1;
                 let model = lock(&self.acts.model);
                 damage(&self.acts.root, self.acts.options(), &model)
             }
             End::Repair => {
-                self.close()?;
+                self.acts.close()?;
                 self.copies += 1;
                 let to = self.dir.path().join(format!("repaired-{}", self.copies));
                 let options = self.acts.options();
@@ -173,13 +138,13 @@ impl Storm {
                 done
             }
             End::Flip(at) => {
-                self.close()?;
+                self.acts.close()?;
                 self.cut_short = true;
                 lock(&self.acts.counts).faults += 1;
                 mend::flipped(&self.acts.root, at, &self.acts.options())
             }
             End::NoSled => {
-                self.close()?;
+                self.acts.close()?;
                 self.cut_short = true;
                 lock(&self.acts.counts).faults += 1;
                 folder::remove_sled(&self.acts.root).map_err(|e| e.to_string())
@@ -191,7 +156,7 @@ impl Storm {
     /// Does the steps in a process of their own, in which calls fail, or which ends before its
     /// time.
     fn faulted(&mut self, life: &Life, fault: fault::Fault) -> Result<(), String> {
-        self.close()?;
+        self.acts.close()?;
         self.copies += 1;
         let within = self.dir.path().canonicalize().unwrap();
         let within = within.join(format!("faulted-{}", self.copies));

@@ -45,6 +45,8 @@ pub struct TaskModel {
     pub retained: bool,
     /// Attached data, by alias and index.
     pub attached: BTreeMap<String, BTreeMap<i64, u16>>,
+    /// Checkpoints with the aliases of attached data.
+    pub aliased: BTreeMap<String, BTreeSet<String>>,
     /// An event of attached data was erased: what counts is not known.
     pub attached_open: bool,
     /// Calls that were under way together opened or activated lineages: so many activations, of
@@ -194,9 +196,25 @@ impl TaskModel {
 
     /// Attaches data: the first of an index counts, or the last of a negative one.
     pub fn attach(&mut self, alias: &str, index: i64, salt: u16) {
+        self.forget_attached();
         let all = self.attached.entry(alias.to_owned()).or_default();
         if index < 0 || !all.contains_key(&index) {
             all.insert(index, salt);
+        }
+    }
+
+    /// Forgets the data that went with the last checkpoint of its alias.
+    pub fn forget_attached(&mut self) {
+        let (marks, gone) = (&self.marks, &self.gone);
+        let maybe = |id: &String| gone.get(id).is_some_and(Option::is_some);
+        for (alias, all) in &mut self.aliased {
+            self.attached_open |= all.iter().any(maybe);
+            let before = all.len();
+            // One that was just marked is not told yet.
+            all.retain(|id| marks.contains_key(id) || !gone.contains_key(id));
+            if all.is_empty() && before > 0 {
+                self.attached.remove(alias);
+            }
         }
     }
 

@@ -20,6 +20,7 @@ use super::check::OF_ENGINE;
 use super::fork::adopt;
 use super::judge::marked;
 use super::model::EventModel;
+use super::once::Keyed;
 use super::part::Part;
 use super::program::Op;
 use super::resolve::name;
@@ -39,6 +40,8 @@ pub struct More {
     /// Files by the checkpoint with which they were captured.
     captured: BTreeMap<String, Files>,
     secrets: Vec<Secret>,
+    /// Calls under keys.
+    pub keyed: Vec<Keyed>,
     /// The hook refuses.
     pub refuses: Arc<AtomicBool>,
     /// What participants change.
@@ -74,6 +77,9 @@ impl Acts {
                 | Op::Part { .. }
                 | Op::Secret(_)
                 | Op::Attach { .. }
+                | Op::Alias(_)
+                | Op::Once(_)
+                | Op::Again(_)
         );
         if !is_more || !there || !alone {
             return Ok(is_more && there);
@@ -88,6 +94,9 @@ impl Acts {
             Op::Attach { alias, index, salt } => {
                 self.attach(&name, *alias, i64::from(*index), *salt)
             }
+            Op::Alias(alias) => self.alias(&name, *alias),
+            Op::Once(n) => self.once(&name, *n),
+            Op::Again(n) => self.again(&name, *n),
             _ => Ok(()),
         };
         done.map_err(|e| format!("{op:?} of {name}: {e}"))?;
@@ -287,7 +296,7 @@ impl Acts {
         }
     }
 
-    /// Attaches data to a checkpoint that is never marked.
+    /// Attaches data to a checkpoint that is marked already, later, or never.
     fn attach(&self, name: &str, alias: u8, index: i64, salt: u16) -> Result<(), String> {
         let alias = format!("pending-{alias}");
         let data = Data::Bytes(salt.to_le_bytes().repeat(1 + usize::from(salt % 40)));
@@ -296,6 +305,18 @@ impl Acts {
         attached.map_err(text)?;
         if let Some(known) = lock(&self.model).tasks.get_mut(name) {
             known.attach(&alias, index, salt);
+        }
+        Ok(())
+    }
+
+    /// Marks a checkpoint with an alias to which data may be attached.
+    fn alias(&self, name: &str, alias: u8) -> Result<(), String> {
+        let alias = format!("pending-{alias}");
+        let task = self.engine().task(name).map_err(text)?;
+        let marked = task.checkpoint(Mark::new().alias(&alias)).map_err(text)?;
+        if let Some(known) = lock(&self.model).tasks.get_mut(name) {
+            known.forget_attached();
+            known.aliased.entry(alias).or_default().insert(marked.id.to_string());
         }
         Ok(())
     }

@@ -215,6 +215,14 @@ pub enum Op {
     },
     /// Takes an anchor, against which the store is verified from then on.
     Anchor,
+    /// Marks a checkpoint with an alias that data may be attached to.
+    Alias(u8),
+    /// A restore, branch, undo, switch or redo under a key of its own.
+    Once(u16),
+    /// Repeats one of those under its key.
+    Again(u16),
+    /// The clock is set forward by so many hours, or back.
+    Clock(i16),
     Drain,
     Check,
 }

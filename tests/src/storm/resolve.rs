@@ -35,6 +35,10 @@ pub fn resolve(step: &Step, model: &mut Model) -> Vec<Call> {
         | Op::Part { .. }
         | Op::Secret(_)
         | Op::Attach { .. }
+        | Op::Alias(_)
+        | Op::Once(_)
+        | Op::Again(_)
+        | Op::Clock(_)
         | Op::Anchor => None,
         Op::Append { who, bodies, key, expect, mark, submit } => {
             let lineage = lineage(known, *who);

@@ -5,11 +5,11 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use milepost::store::Finding;
+use milepost::store::{Finding, Repair};
 use milepost::{Detail, Engine, Error, ErrorKind};
 
 use super::answers::{Answer, Answers, Difference, How, Questions, compare};
-use super::cases::Case;
+use super::cases::{Case, Damage};
 use super::goes_on::{elsewhere, goes_on, is_written_to};
 use super::list::OnlyCopies;
 use super::stores::{Left, Stores, options};
@@ -39,10 +39,12 @@ pub enum Outcome {
     WrongAnswer,
     /// Refused, missing or of the wrong kind where there is a second copy.
     BrokenPromise,
+    /// Damage of a file was repaired, and the store has no record that names the file.
+    Unrecorded,
 }
 
 impl Outcome {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Whole,
         Self::Left,
         Self::Refused,
@@ -53,6 +55,7 @@ impl Outcome {
         Self::SilentLoss,
         Self::WrongAnswer,
         Self::BrokenPromise,
+        Self::Unrecorded,
     ];
 
     pub fn name(self) -> &'static str {
@@ -67,6 +70,7 @@ impl Outcome {
             Self::SilentLoss => "SILENT",
             Self::WrongAnswer => "WRONG",
             Self::BrokenPromise => "BROKEN",
+            Self::Unrecorded => "UNRECORDED",
         }
     }
 
@@ -100,6 +104,8 @@ struct Seen {
     /// The error of the last opening, where it failed.
     refused: Option<Error>,
     findings: Vec<Finding>,
+    /// What the last verification counts as repaired, and not acknowledged.
+    repairs: Vec<Repair>,
     differences: Vec<Difference>,
     /// What the last verification found.
     faults: Vec<String>,
@@ -213,6 +219,7 @@ impl Known {
             seen.differences = compare(&self.truth, &self.questions.ask(&engine));
             match engine.integrity().verify(None, &mut |_, _| {}) {
                 Ok(report) => {
+                    seen.repairs = report.repairs;
                     let faults = report.faults.iter();
                     seen.faults = faults.map(|f| format!("{}: {}", f.place, f.message)).collect();
                 }
@@ -305,6 +312,12 @@ impl Known {
                 Verdict::new(Outcome::SilentLoss, describe(How::Damaged, d))
             };
         }
+        if let Some(finding) = seen.findings.iter().find(|finding| leaves_record(finding, case))
+            && !seen.repairs.iter().any(|repair| is_of(&repair.place, case))
+        {
+            let reason = format!("repaired: {finding:?}; on record: {:?}", seen.repairs);
+            return Verdict::new(Outcome::Unrecorded, reason);
+        }
         let left = |f: &&Finding| f.outcome == milepost::store::Outcome::Left;
         match (seen.faults.first(), seen.findings.iter().find(left)) {
             (Some(fault), _) => Verdict::new(Outcome::Left, format!("verify: {fault}")),
@@ -337,6 +350,28 @@ fn names(finding: &Finding, case: &Case) -> bool {
             case.file.split('/').any(|part| part == word)
                 || (word == "pack" && case.kind() == "pack")
         })
+}
+
+/// Whether the damage that a finding speaks of cannot come from a kill or a loss of power: of a
+/// store that was closed, or of files that were synced before anything was built on them.
+fn leaves_record(finding: &Finding, case: &Case) -> bool {
+    finding.outcome == milepost::store::Outcome::Repaired
+        && (case.left == Left::Closed || !case.file.starts_with("sled"))
+}
+
+/// Whether the place of a record names the file of a case, or one that it was swapped with. The
+/// name of a file that is gone cannot be known: then it is the folder.
+fn is_of(place: &str, case: &Case) -> bool {
+    let file = place.split([' ', ':']).next().unwrap_or_default();
+    let named = |case_file: &str| {
+        file == case_file || (case_file.starts_with("sled") && file.starts_with("sled"))
+    };
+    let otherwise = match &case.damage {
+        Damage::Swap { with } => named(with),
+        Damage::Remove => case.file.split('/').next() == file.split('/').next(),
+        _ => false,
+    };
+    named(&case.file) || otherwise
 }
 
 pub(super) fn text_of(error: &Error) -> String {

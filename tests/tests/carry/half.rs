@@ -1,7 +1,8 @@
 //! Nothing of an import is there before all of it is.
 
 use milepost::events::Message;
-use milepost::{Append, Engine, Options};
+use milepost::retention::{CompactionStep, Policy};
+use milepost::{Append, Engine, Mark, Options};
 use milepost_tests::{bodies, folder};
 
 use super::{assert_clean, assert_same, given, import, take};
@@ -102,4 +103,71 @@ fn what_was_cut_short_leaves_the_disk_when_the_store_is_compacted() {
     let after = held(&to);
     assert_clean(&to);
     assert!(before > 3_000_000 && after < 1_000_000, "{before} {after}");
+}
+
+/// A store with a task whose first events were trimmed.
+fn trimmed() -> Engine {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("trimmed", "ana").unwrap();
+    for n in 0..3 {
+        task.append(Message::text("user", &format!("hello {n}"))).unwrap();
+        task.checkpoint(Mark::new().alias(format!("a{n}"))).unwrap();
+    }
+    engine.retention().retain(&Policy::new().keep(1)).unwrap();
+    assert!(task.lineage().info().unwrap().begin > 0);
+    engine
+}
+
+#[test]
+fn a_trimmed_task_has_its_hashes_after_a_kill_although_its_preparation_alone_was_applied() {
+    let dir = tempfile::tempdir().unwrap();
+    let (root, killed) = (dir.path().join("to"), dir.path().join("killed"));
+    let (from, to) = (trimmed(), Engine::open(&root, Options::default()).unwrap());
+    let all = given(&from, false);
+    let mut on_its_way = to.transfer().import();
+    take(&mut on_its_way, &all[..1]).unwrap();
+    to.store().drain().unwrap();
+    take(&mut on_its_way, &all[1..]).unwrap();
+    on_its_way.finish().unwrap();
+    let copy = to.copy_task("trimmed", "copy").unwrap().head().unwrap();
+    folder::copy_store(&root, &killed).unwrap();
+    let to = Engine::open(&killed, Options::default()).unwrap();
+    assert_clean(&to);
+    assert_eq!(to.task("copy").unwrap().head().unwrap(), copy);
+    to.retention().delete_task("copy").unwrap();
+    assert_same(&from, &to);
+}
+
+#[test]
+fn a_trimmed_task_has_its_hashes_although_it_came_while_the_store_was_compacted() {
+    let dir = tempfile::tempdir().unwrap();
+    let (from, to) = (trimmed(), Engine::open(dir.path().join("to"), Options::default()).unwrap());
+    let other = to.start_task("other", "ana").unwrap();
+    let append_many = || {
+        for n in 0..300 {
+            other.append(Message::text("user", &format!("{n}"))).unwrap();
+        }
+    };
+    append_many();
+    let all = given(&from, false);
+    let (mut on_its_way, mut reports) = (None, 0);
+    // The second folder of sled takes the commits in two rounds, with a report in each.
+    let mut report = |step| {
+        if !matches!(step, CompactionStep::Sled(..)) {
+            return;
+        }
+        reports += 1;
+        if reports == 1 {
+            take(on_its_way.insert(to.transfer().import()), &all[..1]).unwrap();
+            append_many();
+        } else if reports == 2 {
+            take(on_its_way.as_mut().unwrap(), &all[1..]).unwrap();
+        }
+    };
+    to.retention().compact(&mut report).unwrap();
+    assert!(reports >= 2);
+    on_its_way.unwrap().finish().unwrap();
+    assert_clean(&to);
+    to.retention().delete_task("other").unwrap();
+    assert_same(&from, &to);
 }

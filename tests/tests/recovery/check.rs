@@ -230,6 +230,8 @@ pub fn refuses(whole: &Path, before: &Whole, damage: impl FnOnce(&Path), place: 
     changed.remove("lock");
     // sled was opened: its files are not those that it was closed with any more.
     changed.remove("sled-closed");
+    // Damage of sled that was found is on record, also where it cannot be built anew.
+    changed.remove("repairs");
     if sled.is_some() {
         changed.retain(|name| !name.starts_with("sled/"));
         assert!(entries(&root) == sled, "{how}: looking changed sled");

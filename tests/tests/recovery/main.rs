@@ -7,6 +7,7 @@
 //! check.rs     what every row has to hold: answers, findings, what was set aside, that it lasts
 //! journal.rs  segments.rs  sled.rs  archive.rs  packs.rs  rest.rs      the four tables
 //! cuts.rs      a journal cut or damaged at random places
+//! repairs.rs   the records of repairs
 //! large.rs     sled built anew from a large archive
 //! folders.rs   what is taken for a store
 //! ```
@@ -19,6 +20,7 @@ mod folders;
 mod journal;
 mod large;
 mod packs;
+mod repairs;
 mod rest;
 mod segments;
 mod sled;

@@ -120,7 +120,7 @@ fn each_operation_is_told_with_its_states_and_whose_it_is() {
         "control_changed: running -> stopped [search -> search]",
         "undone: stopped -> paused [search -> search]",
         "branched: running -> running [search -> search]",
-        "phase_changed: paused -> paused [ -> end]",
+        "phase_changed: paused -> paused [search -> end]",
         "checkpoint_marked: paused -> paused [end -> end]",
     ];
     assert_eq!(brief(&told), expected);

@@ -20,22 +20,28 @@ use std::path::{Path, PathBuf};
 /// The crates that are the product, and the most non-blank lines of each that are no tests.
 const CRATES: [(&str, usize); 17] = [
     ("codec", 7_000),
-    ("replay", 6_000),
+    // Turns of programs that keep them in variables; calls compared by meaning.
+    ("replay", 6_300),
     ("store", 13_500),
-    ("engine", 20_800),
+    // Records of repairs; attached data that a removal carries on.
+    ("engine", 21_200),
     ("runtime", 4_600),
     ("workspace", 16_500),
     ("api", 5_800),
     ("langgraph", 1_400),
-    ("formats", 13_200),
+    // Whole records of damaged lines, formats by content, secrets in blocks and encodings.
+    ("formats", 14_900),
     ("agents", 2_800),
-    ("sessions", 1_600),
+    // Ends of calls that no hook tells, two sessions at once, folders outside of the project.
+    ("sessions", 1_900),
     ("jobs", 2_400),
     ("page", 100),
-    ("share", 1_100),
+    // Comparison of an index with its events.
+    ("share", 1_300),
     ("server", 13_600),
     ("client", 4_100),
-    ("cli", 26_500),
+    // Stores that commands do not find by themselves, projects that are gone, reasons in rewinds.
+    ("cli", 27_300),
 ];
 
 /// One place where a rule is broken.

@@ -1,5 +1,6 @@
 //! One capture, from the lock to the event.
 
+mod last_here;
 mod store;
 
 use std::os::unix::fs::DirBuilderExt;
@@ -10,10 +11,10 @@ use milepost::hooks::WorkspaceState;
 use milepost::{Append, CheckpointId, Engine, Hash, Mark, Offset, Result, Task};
 use milepost_codec::ChunkId;
 
-pub(crate) use self::store::{Storage, Stored, last, store};
+pub(crate) use self::store::{Storage, Stored, last, store, store_skips};
 use crate::chunks::Chunks;
 use crate::error;
-use crate::lock::Lock;
+use crate::lock::{Lock, Use};
 use crate::workspace::Workspace;
 
 /// Name under which workspaces participate in tasks.
@@ -135,17 +136,19 @@ fn take(
     let chunks = engine.store().chunks();
     let workspaces_dir = workspaces_dir(&chunks)?;
     let (folder, options) = (workspace.folder(), workspace.options());
-    let _lock = Lock::take(folder, workspaces_dir.as_deref(), options.wait)?;
+    let lock = Lock::take(folder, workspaces_dir.as_deref(), options.wait, Use::Capture)?;
     // From here on, stored contents stay until the event names them.
     let _hold = chunks.hold();
     let head = task.point(task.head()?.next)?;
     let as_chunk = |Hash(root): Hash| ChunkId(root);
+    let known = workspace.last_here(engine, task, engine.last_capture(task)?)?;
     let stored = Stored::durable(&Storage {
-        known: engine.last_capture(task)?.map(as_chunk),
+        known: known.map(as_chunk),
         named: engine.workspace_at(&head)?.map(as_chunk),
         kept: workspace.scan_state(),
         ..Storage::of(folder, options, workspace.states(), &chunks, workspaces_dir.as_deref())
     })?;
+    lock.check()?;
     let mut report = CaptureReport {
         root: Hash(stored.root.0),
         appended: None,

@@ -17,6 +17,7 @@ use crate::root_checks;
 use crate::scan::{ScanInput, ScanRequest, ScanResult, ScanState, Storing, Watching, scan};
 use crate::status::States;
 use crate::tree;
+use crate::workspace::is_gone;
 
 /// Size of a chunk of a list of skips in bytes.
 const SKIPS_CHUNK: usize = 256 << 10;
@@ -170,6 +171,9 @@ impl CaptureBuild {
 pub(crate) fn store(storage: &Storage<'_>) -> Result<(CaptureBuild, ScanResult)> {
     let Storage { folder, options, states, chunks, workspaces_dir, .. } = *storage;
     let Storage { known, before, moved, kept, .. } = *storage;
+    if options.may_be_gone && is_gone(folder) {
+        return store_nothing(storage);
+    }
     let root = at_root(folder).map_err(|e| error::io("open", folder, &e.into()))?;
     let itself = root.itself();
     let identity = itself.map_err(|e| error::io("look at", folder, &e.into()))?.identity();
@@ -236,6 +240,20 @@ pub(crate) fn store(storage: &Storage<'_>) -> Result<(CaptureBuild, ScanResult)>
     Ok((taken, result))
 }
 
+/// Stores the capture of a folder that does not exist: an empty one.
+fn store_nothing(storage: &Storage<'_>) -> Result<(CaptureBuild, ScanResult)> {
+    let Storage { folder, chunks, known, before, moved, .. } = *storage;
+    let last = match known {
+        Some(root) => last(chunks, &root, Some(folder).filter(|_| !moved))?,
+        None => None,
+    };
+    let mut result = ScanResult::empty(chunks)?;
+    let over = last.filter(|_| before.is_some()).map(|(over, _)| over);
+    let root = store_capture(storage, over, &mut result)?;
+    let (cache, watching, place) = (Arc::default(), None, None);
+    Ok((CaptureBuild { root, last, cache, watching, place }, result))
+}
+
 /// Returns the entry of the store's folder; `None` for a store without one.
 fn store_entry(chunks: &dyn Chunks) -> Result<Option<Listed>> {
     let Some(dir) = chunks.folder() else {
@@ -262,7 +280,7 @@ fn store_capture(
         links: result.counts.links,
         bytes: result.counts.bytes,
         skipped: result.skips.len() as u64,
-        skips: store_skips(&result.skips, &mut storing)?,
+        skips: skips_stored_by(&result.skips, &mut storing)?,
     };
     let ids = storing.put(&[&Node::Capture(capture).encode()])?;
     result.stored += storing.stored;
@@ -298,7 +316,12 @@ pub(crate) fn last(
     })
 }
 
-fn store_skips(skips: &[Skip], storing: &mut Storing<'_>) -> Result<ChunkList> {
+/// Stores a list of paths that were left out.
+pub(crate) fn store_skips(skips: &[Skip], chunks: &dyn Chunks) -> Result<ChunkList> {
+    skips_stored_by(skips, &mut Storing::new(chunks, true))
+}
+
+fn skips_stored_by(skips: &[Skip], storing: &mut Storing<'_>) -> Result<ChunkList> {
     let mut out = Vec::new();
     let mut list = ChunkList::default();
     let mut put = |out: &mut Vec<u8>| -> Result<()> {

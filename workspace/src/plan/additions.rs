@@ -24,6 +24,7 @@ impl Maker<'_> {
         let choice = self.trees.choices.of(path);
         let no_theirs = !self.has_theirs_below(path);
         if choice == Some(Choice::KeepMine) && (no_theirs || !item.kind.is_directory()) {
+            self.list_kept(path);
             return Ok(None);
         }
         let treatment = self.treatment(path);
@@ -143,18 +144,18 @@ impl Maker<'_> {
             match known.get(&entry.name) {
                 None => foreign = true,
                 Some(known) if same(known, &entry.item) && self.is_by_hand(&path) => {
-                    self.conflict(&path, ConflictWhy::NotByARun, None);
+                    self.conflict_inside(&path, ConflictWhy::NotByARun);
                 }
                 Some(known) if same(known, &entry.item) && !known.kind.is_directory() => {}
                 Some(known) if same(known, &entry.item) && self.trees.by_hand.is_empty() => {}
                 Some(known) if known.kind.is_directory() && entry.item.kind.is_directory() => {
                     if known.mode != entry.item.mode {
-                        self.conflict(&path, ConflictWhy::Changed, None);
+                        self.conflict_inside(&path, ConflictWhy::Changed);
                     }
                     foreign |= self.has_foreign(&path, tree_of(Some(known)), &entry.item)?;
                 }
                 Some(_) => {
-                    self.conflict(&path, ConflictWhy::Changed, None);
+                    self.conflict_inside(&path, ConflictWhy::Changed);
                     // The contents of a folder that replaced a file are unrecorded too.
                     let id = tree_of(Some(&entry.item));
                     foreign |= id.map_or(Ok(false), |id| {

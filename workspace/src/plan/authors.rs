@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use milepost::Result;
-use milepost_codec::{ChunkId, Item, TreePath};
+use milepost_codec::{ChunkId, Item, Skip, TreePath};
 
 use super::ConflictWhy;
+use super::ignored::SkippedPaths;
 use crate::chunks::Contents;
 use crate::tree::{Budget, same, side_by_side};
 
@@ -36,6 +37,8 @@ pub(super) enum Treatment {
 pub(crate) struct Counted {
     pub(crate) tree: ChunkId,
     pub(crate) budget: Option<Budget>,
+    /// Files that the capture left out by their size, in order.
+    pub(crate) by_size: Vec<Skip>,
 }
 
 /// Authors of the changed paths.
@@ -83,6 +86,7 @@ impl Authors {
     ) -> Result<()> {
         let trees = [Some(before.tree), Some(after.tree)];
         let mut budgets = [before.budget.clone(), after.budget.clone()];
+        let before_sizes = SkippedPaths(&before.by_size);
         side_by_side(contents, trees, &mut |path, items| {
             for (budget, item) in budgets.iter_mut().zip(items) {
                 if let (Some(budget), Some(item)) = (budget, item) {
@@ -90,11 +94,27 @@ impl Authors {
                 }
             }
             let [before, after] = items;
-            if !is_equal(before.as_ref(), after.as_ref()) {
+            // A file that was left out by its size, and is in the next capture with that size.
+            let is_as_left_out = before.is_none()
+                && after.as_ref().is_some_and(|item| before_sizes.has_size_of(path, item));
+            if !is_as_left_out && !is_equal(before.as_ref(), after.as_ref()) {
                 self.change(path, before.as_ref(), after.as_ref(), author);
             }
             Ok(())
-        })
+        })?;
+        // A file that both left out, with another size.
+        for skip in &after.by_size {
+            let sized = |before: &&Skip| before.path == skip.path && before.size != skip.size;
+            let path = before
+                .by_size
+                .iter()
+                .find(sized)
+                .and_then(|_| TreePath::new(skip.path.as_bytes()).ok());
+            if let Some(path) = path.filter(|path| self.paths.contains_key(path)) {
+                self.change(&path, None, None, author);
+            }
+        }
+        Ok(())
     }
 
     fn change(

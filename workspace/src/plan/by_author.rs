@@ -4,7 +4,7 @@ use milepost::Result;
 use milepost_codec::{EntryKind, Item, Node, TreePath, encode_directory};
 
 use super::authors::Treatment;
-use super::report::{LeftPath, LeftWhy};
+use super::report::{LeftPath, LeftWhy, PathConflict, Way};
 use super::three_way::{Fate, Maker};
 use super::{Choice, ConflictWhy};
 use crate::tree::{entries, tree_of};
@@ -42,18 +42,21 @@ impl Maker<'_> {
             (_, None) => LeftWhy::Removed,
             _ => LeftWhy::Changed,
         };
-        self.preview.left.push(LeftPath::new(path, why));
+        self.preview.left.push(LeftPath::new(path, why, &[Way::Theirs]));
     }
 
-    /// Adds a path that no capture has, unless the restore does not leave the changes of others. It
-    /// stays in any case.
+    /// Adds a path that no capture has. It stays in any case.
     pub(super) fn list_unrecorded(&mut self, path: &TreePath) {
         let why = match self.treatment(path) {
-            None => return,
             Some(Treatment::Leave) => LeftWhy::Made,
-            Some(_) => LeftWhy::Unrecorded,
+            _ => LeftWhy::Unrecorded,
         };
-        self.preview.left.push(LeftPath::new(path, why));
+        self.preview.left.push(LeftPath::new(path, why, &[]));
+    }
+
+    /// Adds a path that a choice keeps.
+    pub(super) fn list_kept(&mut self, path: &TreePath) {
+        self.preview.left.push(LeftPath::new(path, LeftWhy::Chosen, &[Way::Theirs]));
     }
 
     /// Leaves a path that is no folder now. Its place may be needed: a folder of the target was
@@ -97,6 +100,12 @@ impl Maker<'_> {
         Ok(Fate::new(Some(&to), true))
     }
 
+    /// Reports a path in a folder that has to make room: it cannot be kept alone.
+    pub(super) fn conflict_inside(&mut self, path: &TreePath, why: ConflictWhy) {
+        let conflict = PathConflict::at(path, why).with_ways(&[Way::Theirs]);
+        self.preview.conflicts.push(conflict);
+    }
+
     /// Returns an empty folder of the resulting tree.
     pub(super) fn empty_folder(&mut self) -> milepost_codec::ChunkId {
         let id = encode_directory(&[], &mut |_, _| ());
@@ -112,8 +121,8 @@ impl Maker<'_> {
         for entry in entries(self.trees.contents, &id)? {
             let path = path.join(&entry.name)?;
             match self.treatment(&path) {
-                Some(Treatment::Ask(why)) => _ = self.conflict(&path, why, None),
-                Some(Treatment::Leave) => _ = self.conflict(&path, ConflictWhy::Outside, None),
+                Some(Treatment::Ask(why)) => self.conflict_inside(&path, why),
+                Some(Treatment::Leave) => self.conflict_inside(&path, ConflictWhy::Outside),
                 Some(Treatment::Restore) => {}
                 None if self.trees.choices.of(&path) == Some(Choice::Theirs) => continue,
                 None => {}

@@ -25,7 +25,10 @@ impl Maker<'_> {
         let as_last = last.is_some_and(|l| l.kind.is_directory() && l.mode == present.mode);
         let mode = match choice {
             _ if target.mode == present.mode => target.mode,
-            Some(Choice::KeepMine) => present.mode,
+            Some(Choice::KeepMine) => {
+                self.list_kept(path);
+                present.mode
+            }
             Some(Choice::Theirs) => target.mode,
             None => match self.treatment(path) {
                 Some(Treatment::Leave) => {
@@ -77,7 +80,10 @@ impl Maker<'_> {
         let choice = self.trees.choices.of(path);
         let known = match tree_of(Some(last)) {
             Some(known) => known,
-            None if choice == Some(Choice::KeepMine) => return Ok(Fate::new(Some(present), true)),
+            None if choice == Some(Choice::KeepMine) => {
+                self.list_kept(path);
+                return Ok(Fate::new(Some(present), true));
+            }
             // A folder replaced a file: all its contents are the user's.
             None if choice == Some(Choice::Theirs) => now,
             None if is_left => return Ok(Fate::new(Some(present), true)),
@@ -87,6 +93,9 @@ impl Maker<'_> {
         let inside = self.directory(Some(path), Some(known), None, now)?;
         let keeps_mine = choice == Some(Choice::KeepMine) || is_left;
         if inside.stays || keeps_mine {
+            if choice == Some(Choice::KeepMine) {
+                self.list_kept(path);
+            }
             let to = match inside.to {
                 None if keeps_mine => Some(self.empty_folder()),
                 to => to,
@@ -120,6 +129,7 @@ impl Maker<'_> {
     ) -> Result<Fate> {
         let choices = self.trees.choices;
         if choices.of(path) == Some(Choice::KeepMine) {
+            self.list_kept(path);
             return Ok(Fate::new(Some(present), true));
         }
         if self.treatment(path) == Some(Treatment::Leave) {
@@ -135,6 +145,7 @@ impl Maker<'_> {
                 super::report::kind_of(target)
             );
             let conflict = PathConflict::saying(Some(path), ConflictWhy::InTheWay, text);
+            let conflict = conflict.with_ways(&[]);
             self.preview.conflicts.push(conflict);
             return Ok(Fate::new(Some(target), true));
         }

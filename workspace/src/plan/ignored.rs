@@ -2,11 +2,11 @@
 
 // tidy: one structure
 
-use milepost_codec::{PathBytes, Skip, SkipReason, TreePath};
+use milepost_codec::{Item, PathBytes, Skip, SkipReason, TreePath};
 
 /// Paths left out, in order.
 #[derive(Clone, Copy)]
-pub(super) struct SkippedPaths<'a>(pub(super) &'a [Skip]);
+pub(crate) struct SkippedPaths<'a>(pub(crate) &'a [Skip]);
 
 impl<'a> SkippedPaths<'a> {
     /// Returns the skip at a path.
@@ -25,11 +25,33 @@ impl<'a> SkippedPaths<'a> {
         self.from(path).take_while(here_or_below).find(is_out)
     }
 
+    /// Returns `true` if an item has the size of the file that was left out at its path.
+    pub(super) fn has_size_of(self, path: &TreePath, item: &Item) -> bool {
+        let skip = self.at(path).filter(|skip| is_by_size(skip));
+        skip.is_some_and(|skip| item.kind.file_len() == Some(skip.size))
+    }
+
+    /// Returns `true` if a path, or a folder above it, was left out.
+    pub(crate) fn covers(self, path: &TreePath) -> bool {
+        let mut up = Some(path.clone());
+        std::iter::from_fn(|| {
+            let here = up.take()?;
+            up = here.parent();
+            Some(here)
+        })
+        .any(|path| self.at(&path).is_some())
+    }
+
     fn from(self, path: &[u8]) -> impl Iterator<Item = &'a Skip> + use<'a> {
         let start = PathBytes::from(path);
         let first = self.0.partition_point(|skip| skip.path < start);
         self.0.get(first..).unwrap_or_default().iter()
     }
+}
+
+/// Returns `true` for a file that was left out by its size.
+pub(crate) fn is_by_size(skip: &Skip) -> bool {
+    matches!(skip.reason, SkipReason::Large | SkipReason::Limit)
 }
 
 /// Returns `true` if the path was not captured. Unstable files were.

@@ -9,7 +9,9 @@
 //! ignored      files of the folder that captures leave out
 //! preflight    checks of the folder itself: space, permission, equal names
 //! choices      the user's decisions
-//! report       the plan for people and programs
+//! left_out     what became of paths that captures leave out
+//! report       the plan as a value: each path with its reason
+//! text         all sentences about a plan and a restore
 //! ```
 
 mod additions;
@@ -18,18 +20,23 @@ mod by_author;
 mod choices;
 mod directories;
 mod ignored;
+mod left_out;
 mod preflight;
 mod report;
 #[cfg(test)]
 mod tests;
+mod text;
 mod three_way;
 
 pub use choices::Choices;
 pub use report::PlannedPath;
-pub use report::{ConflictWhy, LeftPath, LeftWhy, NoteWhat, PathConflict, Plan, PlanNote};
+pub use report::{ConflictWhy, LeftOut, LeftOutChange, LeftPath, LeftWhy, NoteWhat};
+pub use report::{PathConflict, Plan, PlanNote, Way};
 
 pub(crate) use authors::{Author, Authors, Counted};
 pub(crate) use choices::Choice;
+pub(crate) use ignored::{SkippedPaths, is_by_size};
+pub(crate) use left_out::{Then, look_at_left_out};
 pub(crate) use preflight::look_at_folder;
 pub(crate) use three_way::{OPEN, make};
 
@@ -54,6 +61,9 @@ pub(crate) struct Trees<'a> {
     pub(crate) present: ChunkId,
     /// Paths that the scan of the present left out, in order.
     pub(crate) skips: &'a [Skip],
+    /// Paths that the captures of **L** and **T** left out, in order.
+    pub(crate) last_skips: &'a [Skip],
+    pub(crate) target_skips: &'a [Skip],
     pub(crate) choices: &'a Choices,
     /// `true` if the target was captured from another folder.
     pub(crate) elsewhere: bool,

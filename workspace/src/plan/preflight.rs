@@ -186,6 +186,8 @@ mod tests {
             says: crate::tree::Budget::unbounded(),
             present: chunks.tree(&last),
             skips: &[],
+            last_skips: &[],
+            target_skips: &[],
             choices: &Choices::default(),
             elsewhere: false,
             by_hand: &std::collections::BTreeSet::new(),

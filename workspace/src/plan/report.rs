@@ -1,15 +1,14 @@
-//! The report of a plan, for people and programs.
+//! The value of a plan, and of a restore that was done: each path with its reason. All sentences
+//! about it are made in `text.rs`.
 
-use std::fmt;
-
-use milepost_codec::{EntryKind, Item, TreePath};
+use milepost_codec::{EntryKind, Item, PathBytes, SkipReason, TreePath};
 use serde::{Deserialize, Serialize};
 
-/// Changes that a restore would make in a folder, path by path, and its conflicts. Nothing is
-/// changed yet.
+/// Changes that a restore would make in a folder, path by path, its conflicts, and what stays with
+/// the reason. With `done`, the changes that a restore made.
 ///
 /// The text has a line for each path: `+` created, `~` changed, `-` removed, `!` conflict,
-/// `=` left to others.
+/// `=` stays. Many paths of one folder are one line.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Plan {
@@ -25,9 +24,22 @@ pub struct Plan {
     pub conflicts: Vec<PathConflict>,
     /// Remarks that prevent nothing.
     pub notes: Vec<PlanNote>,
-    /// Paths that only others changed, and that stay as they are.
+    /// Paths that differ from the snapshot, and that stay as they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<LeftPath>,
+    /// Paths that captures leave out, and that changed since the snapshot. A restore leaves them as
+    /// they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
+    /// Number of paths that captures leave out, and of which it is not known whether they changed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub uncompared: u64,
+    /// Files that changed while the restore ran: where each was kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<PathBytes>,
+    /// `true` if the restore was done.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub done: bool,
     /// Bytes to write.
     pub bytes: u64,
     /// Bytes of free space needed.
@@ -83,6 +95,19 @@ pub enum ConflictWhy {
     OtherFolder,
 }
 
+/// Decision that takes a path, or leaves it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Way {
+    /// `theirs` with the path: the snapshot's version replaces what is there.
+    Theirs,
+    /// `keep_mine` with the path: what is there stays.
+    KeepMine,
+    /// `moved`: the folder is the captured one.
+    Moved,
+}
+
 /// An obstacle to a restore.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathConflict {
@@ -92,6 +117,9 @@ pub struct PathConflict {
     pub why: ConflictWhy,
     /// Text for people.
     pub text: String,
+    /// Decisions that resolve the conflict. Empty: only a change of the folder does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ways: Vec<Way>,
 }
 
 /// Kind of a note.
@@ -122,7 +150,7 @@ pub struct PlanNote {
     pub text: String,
 }
 
-/// Change by others.
+/// Reason why a path stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -135,36 +163,113 @@ pub enum LeftWhy {
     Removed,
     /// No capture has the path, and it is not known who made it.
     Unrecorded,
+    /// The run and others changed the path.
+    Outside,
+    /// Unknown: the run or others changed the path.
+    AuthorUnknown,
+    /// A choice keeps the path.
+    Chosen,
 }
 
-/// A path that a restore leaves as it is, since only others changed it.
+/// A path that differs from the snapshot, and that a restore leaves as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftPath {
     /// Path below the folder.
     pub path: TreePath,
-    /// The change.
+    /// The reason.
     pub why: LeftWhy,
+    /// Text for people.
+    pub text: String,
+    /// Decisions that take the path.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ways: Vec<Way>,
+}
+
+/// Difference of a path that captures leave out from the time of the snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum LeftOutChange {
+    /// Gone since.
+    Gone,
+    /// Another kind or size since.
+    Changed,
+    /// Written to since; the content may be the same.
+    Touched,
+    /// New since.
+    New,
+}
+
+/// A path that captures leave out, and that changed since the snapshot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Path below the folder.
+    pub path: PathBytes,
+    /// The reason why captures leave it out.
+    pub reason: SkipReason,
+    /// The change since.
+    pub change: LeftOutChange,
+    /// Size of a file: at the time of the snapshot, and now if it is new.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
     /// Text for people.
     pub text: String,
 }
 
 impl LeftPath {
-    pub(crate) fn new(path: &TreePath, why: LeftWhy) -> Self {
-        let text = match why {
-            LeftWhy::Made => "it stays: others made it",
-            LeftWhy::Changed => "it stays: others changed it",
-            LeftWhy::Removed => "it stays removed: others removed it",
-            LeftWhy::Unrecorded => "it stays: it was never captured",
-        };
-        Self { path: path.clone(), why, text: text.to_owned() }
+    pub(crate) fn new(path: &TreePath, why: LeftWhy, ways: &[Way]) -> Self {
+        Self { path: path.clone(), why, text: why.text().to_owned(), ways: ways.to_vec() }
     }
+}
+
+/// Returns `true` for zero.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Plan {
     /// Returns `true` if the plan changes nothing.
     pub fn is_empty(&self) -> bool {
+        self.number() == 0
+    }
+
+    /// Returns the number of paths that the plan changes.
+    pub fn number(&self) -> u64 {
         let lists = [&self.creates, &self.changes, &self.deletes, &self.modes];
-        lists.iter().all(|list| list.is_empty())
+        lists.iter().map(|list| list.len() as u64).sum()
+    }
+
+    /// Returns `true` if nothing differs from the snapshot once the plan is carried out, as far as
+    /// scans tell: nothing stays, is kept, is in the way, or was left out and changed.
+    pub fn is_whole(&self) -> bool {
+        let stays =
+            |note: &PlanNote| matches!(note.what, NoteWhat::FolderStays | NoteWhat::Ignored);
+        self.conflicts.is_empty()
+            && self.left.is_empty()
+            && self.left_out.is_empty()
+            && self.kept.is_empty()
+            && !self.notes.iter().any(stays)
+    }
+
+    /// Moves conflicts that the user decided to leave, with `keep_mine`, to the paths that stay,
+    /// with the reason of the conflict.
+    pub fn leave(&mut self, conflicts: &[PathConflict]) {
+        for conflict in conflicts {
+            let why = match conflict.why {
+                ConflictWhy::Outside => LeftWhy::Outside,
+                ConflictWhy::AuthorUnknown => LeftWhy::AuthorUnknown,
+                _ => LeftWhy::Chosen,
+            };
+            let Some(path) = &conflict.path else { continue };
+            let text = match why {
+                LeftWhy::Chosen => format!("it stays: {}", conflict.text),
+                why => why.text().to_owned(),
+            };
+            self.left.retain(|left| left.path != *path);
+            self.left.push(LeftPath { path: path.clone(), why, text, ways: vec![Way::Theirs] });
+        }
+        self.left.sort_by(|a, b| a.path.cmp(&b.path));
     }
 }
 
@@ -175,22 +280,19 @@ impl PlannedPath {
 }
 
 impl ConflictWhy {
-    /// Returns the text for people.
-    fn text(self) -> &'static str {
+    /// Returns the decisions that resolve a conflict of a path.
+    fn ways(self) -> &'static [Way] {
         match self {
-            Self::Changed => "it was changed since it was last captured",
-            Self::Unrecorded => "it was never captured",
-            Self::NotByARun => "it was made or changed outside of any run",
-            Self::Outside => "others changed it too",
-            Self::AuthorUnknown => "it is not known whether the run or others changed it",
-            Self::InTheWay => "the folder has something in it that would be lost",
-            Self::Unstable => "the snapshot's was written to while it was captured",
-            Self::Locked => "another process holds the folder",
-            Self::Space => "the disk has not enough room",
-            Self::Denied => "the folder cannot be written to",
-            Self::Case => "the file system takes two names for one",
-            Self::Missing => "stored contents of it are damaged or gone",
-            Self::OtherFolder => "the snapshot is of another folder",
+            Self::Changed
+            | Self::Unrecorded
+            | Self::NotByARun
+            | Self::Outside
+            | Self::AuthorUnknown
+            | Self::InTheWay
+            | Self::Unstable => &[Way::Theirs, Way::KeepMine],
+            Self::Denied | Self::Case | Self::Missing => &[Way::KeepMine],
+            Self::OtherFolder => &[Way::Moved],
+            Self::Locked | Self::Space => &[],
         }
     }
 }
@@ -201,7 +303,14 @@ impl PathConflict {
     }
 
     pub(crate) fn saying(path: Option<&TreePath>, why: ConflictWhy, text: String) -> Self {
-        Self { path: path.cloned(), why, text }
+        let ways = why.ways().iter().copied();
+        // Each decision but `moved` names a path.
+        let ways = ways.filter(|way| path.is_some() != (*way == Way::Moved)).collect();
+        Self { path: path.cloned(), why, text, ways }
+    }
+
+    pub(crate) fn with_ways(self, ways: &[Way]) -> Self {
+        Self { ways: ways.to_vec(), ..self }
     }
 }
 
@@ -210,37 +319,5 @@ pub(crate) fn kind_of(item: &Item) -> &'static str {
         EntryKind::Link { .. } => "link",
         EntryKind::Directory { .. } => "folder",
         _ => "file",
-    }
-}
-
-impl fmt::Display for Plan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let signs =
-            [("+", &self.creates), ("~", &self.changes), ("~", &self.modes), ("-", &self.deletes)];
-        for (sign, list) in signs {
-            for planned in list {
-                let slash = if planned.kind == "folder" { "/" } else { "" };
-                writeln!(f, "{sign} {}{slash}", planned.path)?;
-            }
-        }
-        for conflict in &self.conflicts {
-            writeln!(f, "! {conflict}")?;
-        }
-        for left in &self.left {
-            writeln!(f, "= {}  {}", left.path, left.text)?;
-        }
-        for note in &self.notes {
-            writeln!(f, "  {}  {}", note.path, note.text)?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for PathConflict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.path {
-            Some(path) => write!(f, "{path}  {}", self.text),
-            None => f.write_str(&self.text),
-        }
     }
 }

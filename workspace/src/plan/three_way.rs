@@ -12,7 +12,8 @@ use milepost_codec::{
 use super::authors::Treatment;
 use super::ignored::SkippedPaths;
 use super::{
-    Choice, ConflictWhy, NoteWhat, PathConflict, Plan, PlanNote, PlannedPath, PlannedRestore, Trees,
+    Choice, ConflictWhy, NoteWhat, PathConflict, Plan, PlanNote, PlannedPath, PlannedRestore,
+    Trees, Way,
 };
 use crate::chunks::Contents;
 use crate::error::is_lost;
@@ -42,6 +43,8 @@ pub(crate) fn make(trees: &Trees<'_>, put: Put<'_>) -> Result<PlannedRestore> {
         rules: TreeRules::of(trees.contents, trees.target),
         put,
         skipped: SkippedPaths(trees.skips),
+        last_skipped: SkippedPaths(trees.last_skips),
+        target_skipped: SkippedPaths(trees.target_skips),
         removes: Vec::new(),
         moves: Vec::new(),
         modes: Vec::new(),
@@ -67,6 +70,7 @@ pub(crate) fn make(trees: &Trees<'_>, put: Put<'_>) -> Result<PlannedRestore> {
     }
     preview.conflicts.sort_by(|a, b| (&a.path, a.why).cmp(&(&b.path, b.why)));
     preview.left.sort_by(|a, b| a.path.cmp(&b.path));
+    preview.left.dedup_by(|a, b| a.path == b.path);
     preview.notes.sort_by(|a, b| (&a.path, a.what).cmp(&(&b.path, b.what)));
     for list in
         [&mut preview.creates, &mut preview.changes, &mut preview.deletes, &mut preview.modes]
@@ -88,6 +92,8 @@ pub(super) struct Maker<'a> {
     rules: TreeRules<'a>,
     pub(super) put: Put<'a>,
     pub(super) skipped: SkippedPaths<'a>,
+    last_skipped: SkippedPaths<'a>,
+    target_skipped: SkippedPaths<'a>,
     removes: Vec<Action>,
     moves: Vec<Action>,
     modes: Vec<Action>,
@@ -225,10 +231,15 @@ impl Maker<'_> {
         }
         if choice == Some(Choice::KeepMine) {
             let recorded = last.is_some() || target.is_some();
+            self.list_kept(path);
             return Ok(Fate::new(present.filter(|_| recorded), stays));
         }
         let as_last = last.zip(present).is_some_and(|(last, now)| same(last, now));
-        let agreed = as_last || choice == Some(Choice::Theirs);
+        // A file that grew over the limit was left out of the last capture, which has its size.
+        let as_left_out = last.is_none()
+            && target.is_some()
+            && present.is_some_and(|now| self.last_skipped.has_size_of(path, now));
+        let agreed = as_last || as_left_out || choice == Some(Choice::Theirs);
         let treatment = self.treatment(path);
         // A folder of the target comes back if something in it does: `new_tree` decides.
         let is_new = present.is_none() && tree_of(target).is_some();
@@ -283,19 +294,20 @@ impl Maker<'_> {
         self.trees.by_hand.contains(path) && self.trees.choices.of(path).is_none()
     }
 
-    /// Returns `true` if the target's rules ignore a path that the target lacks: the path may have
-    /// existed at the capture, as the user's. It is kept, with a note, unless the user decided
+    /// Returns `true` if the target's capture left out a path, or its rules ignore it: the path may
+    /// have existed at the capture, as the user's. It is kept, with a note, unless the user decided
     /// otherwise.
     pub(super) fn is_ignored(&mut self, path: &TreePath, present: &Item) -> bool {
         let is_directory = present.kind.is_directory();
         let choices = self.trees.choices;
         if choices.take_ignored
             || choices.of(path) == Some(Choice::Theirs)
-            || !self.rules.ignore(path, is_directory)
+            || !self.target_skipped.covers(path) && !self.rules.ignore(path, is_directory)
         {
             return false;
         }
-        let text = "it stays: the rules that were captured then ignore it";
+        let text =
+            "it stays: the capture left it out then, or its rules do (`--take-ignored` removes it)";
         self.note(path, NoteWhat::Ignored, text);
         true
     }
@@ -331,6 +343,7 @@ impl Maker<'_> {
             return Err(error.at(path));
         }
         if self.trees.choices.of(path) == Some(Choice::KeepMine) {
+            self.list_kept(path);
             return Ok(Fate::new(present, present.is_some()));
         }
         let text = format!("stored contents of it are damaged or gone: {error}");
@@ -356,7 +369,7 @@ impl Maker<'_> {
             ),
         };
         let conflict = PathConflict::saying(Some(path), ConflictWhy::InTheWay, text);
-        self.preview.conflicts.push(conflict);
+        self.preview.conflicts.push(conflict.with_ways(&[Way::KeepMine]));
         Fate::new(to, true)
     }
 

@@ -8,10 +8,17 @@ use milepost::{Body, Engine, Error, ErrorKind, Hash, Point, Result, Task};
 use milepost_codec::TreePath;
 
 use crate::snapshot::Snapshot;
+use crate::workspace::Workspace;
 
-/// Returns the files made or changed outside of any run since a point. The set is empty if the
+/// Returns the files made or changed outside of any run since a point. Captures of another folder
+/// say nothing; without a workspace, all are of the folder. The set is empty if the
 /// point is not in the history of the task's lineage.
-pub(super) fn by_hand(engine: &Engine, task: &Task, to: &Point) -> Result<BTreeSet<TreePath>> {
+pub(super) fn by_hand(
+    workspace: Option<&Workspace>,
+    engine: &Engine,
+    task: &Task,
+    to: &Point,
+) -> Result<BTreeSet<TreePath>> {
     let mut found = BTreeSet::new();
     if !is_behind(engine, task, to)? {
         return Ok(found);
@@ -22,7 +29,9 @@ pub(super) fn by_hand(engine: &Engine, task: &Task, to: &Point) -> Result<BTreeS
     let mut ran = false;
     for event in task.read(to.offset..)? {
         match event?.body {
-            Some(Body::WorkspaceCaptured(captured)) => {
+            Some(Body::WorkspaceCaptured(captured))
+                if !is_of_another(workspace, engine, captured.root)? =>
+            {
                 let before = now.replace(captured.root);
                 outside = before.filter(|_| !ran).map(|before| (before, captured.root));
                 ran = false;
@@ -33,6 +42,8 @@ pub(super) fn by_hand(engine: &Engine, task: &Task, to: &Point) -> Result<BTreeS
                     changed(engine, before, after, &mut found)?;
                 }
             }
+            // Neither does a capture of another folder.
+            Some(Body::WorkspaceCaptured(_)) => {}
             // Events of a user change no files.
             Some(Body::GuidanceGiven(_) | Body::ControlChanged(_)) => {}
             Some(Body::Message(said)) if said.role == "user" => {}
@@ -40,6 +51,10 @@ pub(super) fn by_hand(engine: &Engine, task: &Task, to: &Point) -> Result<BTreeS
         }
     }
     Ok(found)
+}
+
+fn is_of_another(workspace: Option<&Workspace>, engine: &Engine, root: Hash) -> Result<bool> {
+    workspace.map_or(Ok(false), |workspace| workspace.is_of_another(engine, root))
 }
 
 /// Returns `true` if a point is in the history of the task's lineage.

@@ -28,8 +28,9 @@ pub(crate) use self::dry_run::Dry;
 use self::participant::WorkspaceParticipant;
 use crate::capture::{self, Storage};
 use crate::chunks::Chunks;
-use crate::lock::Lock;
-use crate::plan::{Choices, ConflictWhy, PathConflict, Plan, Trees, look_at_folder, make};
+use crate::lock::{Lock, Use};
+use crate::plan::{Choices, ConflictWhy, PathConflict, Plan, Trees};
+use crate::plan::{look_at_folder, look_at_left_out, make};
 use crate::workspace::Workspace;
 
 /// Result of a restore that included the folder.
@@ -38,10 +39,10 @@ use crate::workspace::Workspace;
 pub struct RestoreReport {
     /// The task, with its new active lineage.
     pub task: Task,
-    /// Actions, path by path.
+    /// Actions, path by path, with all that stays, and the files that were kept.
     pub plan: Plan,
     /// Paths below the folder where files were kept that another process wrote to while they were
-    /// displaced or put in place.
+    /// displaced or put in place: also in the plan.
     pub kept: Vec<PathBytes>,
 }
 
@@ -68,9 +69,15 @@ impl Workspace {
         let chunks = engine.store().chunks();
         let task = engine.task(&to.task)?;
         let known = engine.last_capture(&task)?;
+        let known = if choices.moved { known } else { self.last_here(engine, &task, known)? };
         let target = participant::target(&chunks, engine.workspace_at(to)?)?;
         let workspaces_dir = capture::workspaces_dir(&chunks)?;
-        let lock = Lock::take(self.folder(), workspaces_dir.as_deref(), participant::SHORT_WAIT);
+        let lock = Lock::take(
+            self.folder(),
+            workspaces_dir.as_deref(),
+            participant::SHORT_WAIT,
+            Use::Restore,
+        );
         let dry = Dry::over(&chunks);
         let known = known.map(|Hash(root)| ChunkId(root));
         let (taken, looked) = capture::store(&Storage {
@@ -89,8 +96,10 @@ impl Workspace {
         let authors = self.authors(engine, &dry, (&task, to), &target, choices, looked.tree)?;
         let by_hand = match &authors {
             Some(_) => BTreeSet::new(),
-            None => by_hand::by_hand(engine, &task, to)?,
+            None => by_hand::by_hand((!choices.moved).then_some(self), engine, &task, to)?,
         };
+        let last_skips = participant::skips_of(&dry, taken.last.map(|(root, _)| root))?;
+        let target_skips = participant::skips_of(&dry, Some(target.root))?;
         let planned = make(
             &Trees {
                 contents: &dry,
@@ -99,6 +108,8 @@ impl Workspace {
                 says: crate::tree::Budget::of(&target.capture),
                 present: looked.tree,
                 skips: &looked.skips,
+                last_skips: &last_skips,
+                target_skips: &target_skips,
                 choices,
                 elsewhere: self.is_elsewhere(&target.capture),
                 by_hand: &by_hand,
@@ -109,7 +120,13 @@ impl Workspace {
             },
         )?;
         let mut preview = planned.preview;
-        look_at_folder(&self.opened(&chunks)?, &planned.actions, &mut preview)?;
+        // The restore makes a folder that is gone first.
+        if !self.is_gone() {
+            let folder = self.opened(&chunks)?;
+            look_at_folder(&folder, &planned.actions, &mut preview)?;
+            let then = self.then(&task, to, &target.capture, choices)?;
+            look_at_left_out(folder.root(), &dry, &then, &looked.skips, &mut preview)?;
+        }
         if let Err(error) = lock {
             let text = error.to_string();
             let conflict = PathConflict::saying(None, ConflictWhy::Locked, text);

@@ -1,5 +1,7 @@
 //! The workspace as a participant of a task.
 
+// tidy: one trait implementation
+
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -25,8 +27,9 @@ use crate::capture::{self, NAME, Storage, Stored};
 use crate::chunks::{Chunks, Contents};
 use crate::error;
 use crate::fs::{Folder, Stamp, at_root};
-use crate::lock::Lock;
-use crate::plan::{Authors, Choices, PathConflict, Plan, Trees, look_at_folder, make};
+use crate::lock::{Lock, Use};
+use crate::plan::{Authors, Choices, PathConflict, Plan, Then, Trees};
+use crate::plan::{look_at_folder, look_at_left_out, make};
 use crate::tree::{self, Budget};
 use crate::workspace::Workspace;
 
@@ -51,6 +54,8 @@ struct PreparedRestore {
     present: Option<Present>,
     preview: Plan,
     kept: Vec<KeptEntry>,
+    /// The reason why the restore is undone.
+    failed: Option<String>,
 }
 
 /// Tree of the folder's present content, and the skips of its scan.
@@ -99,6 +104,28 @@ impl Workspace {
         authors::authors(engine, contents, of, &target.capture, &present).map(Some)
     }
 
+    /// Returns the snapshot of a restore, with the time up to which its point has events.
+    pub(super) fn then<'a>(
+        &self,
+        task: &Task,
+        to: &Point,
+        capture: &'a Capture,
+        choices: &Choices,
+    ) -> Result<Then<'a>> {
+        // Times of another folder's files tell nothing.
+        if self.is_elsewhere(capture) && !choices.moved {
+            return Ok(Then { capture, us: None });
+        }
+        let last = to.offset.saturating_sub(1)..to.offset;
+        let events = task.lineage_named(to.lineage).and_then(|lineage| lineage.read(last));
+        let event = events.and_then(|mut events| events.next().transpose());
+        match event {
+            Ok(event) => Ok(Then { capture, us: event.map(|event| event.header.time_us) }),
+            Err(error) if error::is_lost(&error) => Ok(Then { capture, us: None }),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Opens the folder for changes.
     pub(super) fn opened(&self, chunks: &dyn Chunks) -> Result<Folder> {
         let folder = self.folder();
@@ -132,11 +159,9 @@ impl WorkspaceParticipant {
     pub(super) fn outcome(&self, task: Task) -> RestoreReport {
         let mut in_progress = self.in_progress.lock();
         let kept = std::mem::take(&mut in_progress.kept);
-        RestoreReport {
-            task,
-            plan: std::mem::take(&mut in_progress.preview),
-            kept: kept.into_iter().map(|kept| kept.kept).collect(),
-        }
+        let kept: Vec<PathBytes> = kept.into_iter().map(|kept| kept.kept).collect();
+        let plan = std::mem::take(&mut in_progress.preview);
+        RestoreReport { task, plan: Plan { kept: kept.clone(), done: true, ..plan }, kept }
     }
 
     /// Returns the folder that the last capture must name; `None` if the folder was moved.
@@ -144,10 +169,19 @@ impl WorkspaceParticipant {
         Some(self.workspace.folder()).filter(|_| !self.choices.moved)
     }
 
+    /// Returns the last capture of this folder.
+    fn known(&self, engine: &Engine, task: &Task, known: Option<Hash>) -> Result<Option<Hash>> {
+        match self.choices.moved {
+            true => Ok(known),
+            false => self.workspace.last_here(engine, task, known),
+        }
+    }
+
     /// Captures the folder; with `before`, as the present of a restore to that tree.
     fn store(&self, at: &CaptureContext<'_>, before: Option<ChunkId>) -> Result<Stored> {
         let as_chunk = |Hash(root): Hash| ChunkId(root);
-        let (known, named) = (at.known()?.map(as_chunk), at.named()?.map(as_chunk));
+        let known = self.known(at.engine, at.task, at.known()?)?.map(as_chunk);
+        let named = at.named()?.map(as_chunk);
         let chunks = at.engine.store().chunks();
         let workspaces_dir = capture::workspaces_dir(&chunks)?;
         Stored::durable(&Storage {
@@ -168,7 +202,7 @@ impl WorkspaceParticipant {
         let chunks = going.engine.store().chunks();
         let target = target(&chunks, going.target)?;
         let as_chunk = |Hash(root): Hash| ChunkId(root);
-        let known = going.known.map(as_chunk);
+        let known = self.known(going.engine, going.task, going.known)?.map(as_chunk);
         let last = match known {
             Some(root) => capture::last(&chunks, &root, self.place())?,
             None => None,
@@ -181,8 +215,13 @@ impl WorkspaceParticipant {
             self.workspace.authors(going.engine, &chunks, of, &target, &self.choices, present)?;
         let by_hand = match &authors {
             Some(_) => BTreeSet::new(),
-            None => by_hand(going.engine, going.task, going.to)?,
+            None => {
+                let workspace = (!self.choices.moved).then_some(&self.workspace);
+                by_hand(workspace, going.engine, going.task, going.to)?
+            }
         };
+        let last_skips = skips_of(&chunks, last.map(|(root, _)| root))?;
+        let target_skips = skips_of(&chunks, Some(target.root))?;
         let mut failed = Ok(());
         let planned = make(
             &Trees {
@@ -192,6 +231,8 @@ impl WorkspaceParticipant {
                 says: Budget::of(&target.capture),
                 present,
                 skips: &skips,
+                last_skips: &last_skips,
+                target_skips: &target_skips,
                 choices: &self.choices,
                 elsewhere: self.workspace.is_elsewhere(&target.capture),
                 by_hand: &by_hand,
@@ -207,11 +248,18 @@ impl WorkspaceParticipant {
         let mut preview = planned.preview;
         let folder = self.workspace.opened(&chunks)?;
         look_at_folder(&folder, &planned.actions, &mut preview)?;
-        let same =
-            planned.tree == target.capture.tree && !self.workspace.is_elsewhere(&target.capture);
+        let then = self.workspace.then(going.task, going.to, &target.capture, &self.choices)?;
+        look_at_left_out(folder.root(), &chunks, &then, &skips, &mut preview)?;
+        let left_out = capture::store_skips(&skips, &chunks)?;
+        let same = planned.tree == target.capture.tree
+            && left_out == target.capture.skips
+            && !self.workspace.is_elsewhere(&target.capture);
         let upcoming = match same {
             true => target.root,
-            false => self.upcoming_capture(&chunks, planned.tree, &target.capture)?,
+            false => {
+                let left_out = (skips.len() as u64, left_out);
+                self.upcoming_capture(&chunks, planned.tree, &target.capture, left_out)?
+            }
         };
         let mut needed: Vec<ChunkId> = known.into_iter().collect();
         needed.extend(going.present.map(as_chunk));
@@ -227,12 +275,14 @@ impl WorkspaceParticipant {
 
     /// Stores the capture of the tree after the restore: kept files and restored ones. If the
     /// target is a present, the new capture is one too: files that only a present saved are the
-    /// user's own and were never recorded.
+    /// user's own and were never recorded. A restore leaves the paths alone that the present left
+    /// out.
     fn upcoming_capture(
         &self,
         chunks: &dyn Chunks,
         tree: ChunkId,
         target: &Capture,
+        (skipped, skips): (u64, ChunkList),
     ) -> Result<ChunkId> {
         let counts = tree::count(chunks, &tree)?;
         let capture = Capture {
@@ -244,8 +294,8 @@ impl WorkspaceParticipant {
             directories: counts.directories,
             links: counts.links,
             bytes: counts.bytes,
-            skipped: 0,
-            skips: ChunkList::default(),
+            skipped,
+            skips,
         };
         let ids = chunks.put(&[&Node::Capture(capture).encode()])?;
         let id = ids.first().copied();
@@ -311,7 +361,7 @@ impl WorkspaceParticipant {
 
     /// Removes the leftovers of a restore that ended.
     pub(super) fn clear(&self, engine: &Engine, begun: &RestoreBegun) -> Result<()> {
-        self.lock_folder(engine, self.workspace.options().wait)?;
+        self.lock_folder(engine, self.workspace.options().wait, Use::Restore)?;
         let done = self.recover(engine, begun, apply::finish);
         self.in_progress.lock().lock = None;
         done
@@ -324,12 +374,20 @@ impl WorkspaceParticipant {
         let _ = self.workspace.ends(engine, task, error);
     }
 
-    fn lock_folder(&self, engine: &Engine, wait: Duration) -> Result<()> {
+    fn check_lock(&self) -> Result<()> {
+        self.in_progress.lock().lock.as_ref().map_or(Ok(()), Lock::check)
+    }
+
+    fn lock_folder(&self, engine: &Engine, wait: Duration, purpose: Use) -> Result<()> {
         let mut in_progress = self.in_progress.lock();
         if in_progress.lock.is_none() {
             let workspaces_dir = capture::workspaces_dir(&engine.store().chunks())?;
-            in_progress.lock =
-                Some(Lock::take(self.workspace.folder(), workspaces_dir.as_deref(), wait)?);
+            in_progress.lock = Some(Lock::take(
+                self.workspace.folder(),
+                workspaces_dir.as_deref(),
+                wait,
+                purpose,
+            )?);
         }
         Ok(())
     }
@@ -343,18 +401,20 @@ impl Participant for WorkspaceParticipant {
     fn capture(&self, at: &CaptureContext<'_>) -> Result<Vec<Body>> {
         let (engine, task) = (at.engine, at.task.id());
         let Some(to) = at.before else {
-            self.lock_folder(at.engine, self.workspace.options().wait)?;
+            self.lock_folder(at.engine, self.workspace.options().wait, Use::Capture)?;
             let begins = WorkspaceState::Creating;
             self.workspace.go(engine, task, begins, None)?;
             let done = self.store(at, None);
+            let done = done.and_then(|stored| self.check_lock().map(|()| stored));
             self.end(engine, task, done.as_ref().err());
             return done.map(|stored| bodies(stored.event));
         };
         let chunks = at.engine.store().chunks();
         let target = target(&chunks, at.engine.workspace_at(to)?)?;
-        self.lock_folder(at.engine, SHORT_WAIT)?;
         let begins = WorkspaceState::Restoring;
         self.workspace.go(engine, task, begins, None)?;
+        self.in_progress.lock().failed = None;
+        self.lock_folder(at.engine, SHORT_WAIT, Use::Restore)?;
         let stored = self.store(at, Some(target.capture.tree))?;
         self.in_progress.lock().present = Some((stored.tree, stored.skips));
         Ok(bodies(stored.event))
@@ -377,6 +437,33 @@ impl Participant for WorkspaceParticipant {
     }
 
     fn apply(&self, engine: &Engine, pending: &PendingRestore) -> Result<Vec<Body>> {
+        let done = self.apply_plan(engine, pending);
+        self.in_progress.lock().failed = done.as_ref().err().map(ToString::to_string);
+        done
+    }
+
+    fn abort(&self, engine: &Engine, pending: &PendingRestore) -> Result<()> {
+        self.lock_folder(engine, self.workspace.options().wait, Use::Restore)?;
+        let undo = |restore: &Restore<'_>| apply::abort(restore, &self.choices);
+        let aborted = self.recover(engine, &pending.begun, undo);
+        let failed = self.in_progress.lock().failed.take();
+        let failed = failed.unwrap_or_else(|| "the restore failed, and was undone".to_owned());
+        let failed = Error::new(ErrorKind::Unavailable, failed);
+        self.end(engine, &pending.task, Some(aborted.as_ref().err().unwrap_or(&failed)));
+        aborted
+    }
+
+    fn finish(&self, engine: &Engine, pending: &PendingRestore) -> Result<()> {
+        self.lock_folder(engine, self.workspace.options().wait, Use::Restore)?;
+        let finished = self.recover(engine, &pending.begun, apply::finish);
+        self.end(engine, &pending.task, finished.as_ref().err());
+        finished
+    }
+}
+
+impl WorkspaceParticipant {
+    /// Carries out the recorded plan. Returns the event of the capture that the folder has then.
+    fn apply_plan(&self, engine: &Engine, pending: &PendingRestore) -> Result<Vec<Body>> {
         let remembered = Remembered::of(&self.workspace, engine, &pending.begun)?;
         let stamps = |path: &TreePath| remembered.stamp(path);
         let done = self.with_restore(engine, &pending.begun, &stamps, |restore, record| {
@@ -404,20 +491,15 @@ impl Participant for WorkspaceParticipant {
         };
         Ok(vec![captured.into()])
     }
+}
 
-    fn abort(&self, engine: &Engine, pending: &PendingRestore) -> Result<()> {
-        self.lock_folder(engine, self.workspace.options().wait)?;
-        let undo = |restore: &Restore<'_>| apply::abort(restore, &self.choices);
-        let aborted = self.recover(engine, &pending.begun, undo);
-        self.end(engine, &pending.task, aborted.as_ref().err());
-        aborted
-    }
-
-    fn finish(&self, engine: &Engine, pending: &PendingRestore) -> Result<()> {
-        self.lock_folder(engine, self.workspace.options().wait)?;
-        let finished = self.recover(engine, &pending.begun, apply::finish);
-        self.end(engine, &pending.task, finished.as_ref().err());
-        finished
+/// Returns the paths that a capture left out. Lost ones count as none.
+pub(super) fn skips_of(contents: &dyn Contents, root: Option<ChunkId>) -> Result<Vec<Skip>> {
+    let Some(root) = root else { return Ok(Vec::new()) };
+    let read = tree::capture(contents, &root).and_then(|capture| tree::skips(contents, &capture));
+    match read {
+        Err(error) if error::is_lost(&error) => Ok(Vec::new()),
+        read => read,
     }
 }
 

@@ -4,6 +4,8 @@
 //! walk         the directories in order, and the paths left out
 //! entry        one name: a file, a symbolic link or a directory
 //! rules        paths that `.gitignore` and `.milepostignore` ignore
+//! git_pattern  what git means by a line of rules
+//! git_index    paths that git tracks
 //! previous     the recorded trees: recorded paths stay recorded
 //! incremental  scans only changes, if folders are watched
 //! queue        batches of files for the workers
@@ -18,6 +20,8 @@
 mod assemble;
 mod entry;
 mod file_reader;
+mod git_index;
+mod git_pattern;
 mod incremental;
 mod previous;
 mod queue;
@@ -32,7 +36,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use milepost::Result;
-use milepost_codec::{ChunkId, Skip};
+use milepost_codec::{ChunkId, Node, Skip, encode_directory};
 
 use crate::cache::Cache;
 use crate::chunks::Chunks;
@@ -91,6 +95,24 @@ pub(crate) struct ScanResult {
 }
 
 impl ScanResult {
+    /// Returns the result for a folder without contents, whose tree is stored.
+    pub(crate) fn empty(chunks: &dyn Chunks) -> Result<Self> {
+        let mut storing = Storing::new(chunks, true);
+        let tree = encode_directory(&[], &mut |_, _| ());
+        storing.put(&[&Node::Directory(Vec::new()).encode()])?;
+        Ok(Self {
+            tree,
+            counts: Counts::default(),
+            skips: Vec::new(),
+            read: 0,
+            stored: storing.stored,
+            known: 0,
+            whole: true,
+            cache: Cache::default(),
+            folders: Folders::default(),
+        })
+    }
+
     /// Returns the state for the next scan.
     pub(crate) fn into_last_scan(self) -> LastScan {
         LastScan {

@@ -1,11 +1,13 @@
 //! Ignore rules: `.gitignore` and `.milepostignore` of each folder, and of the ancestors up to the
 //! one with a `.git`.
 
+// tidy: one set of rules
+
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use ignore::Match;
@@ -13,6 +15,8 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use milepost_codec::{ChunkId, Entry, SkipReason, TreePath};
 
+use super::git_index::{Index, Tracked};
+use super::git_pattern::as_git_means;
 use crate::chunks::Contents;
 use crate::fs::{Dir, Kind, at_root, look_at};
 use crate::tree::{entries, parts, tree_of};
@@ -71,14 +75,39 @@ pub(crate) struct Rules {
     base: Vec<u8>,
     /// `true` if the default list decides what no rule does.
     defaults: bool,
+    /// Indexes of git, the innermost repository last.
+    tracked: Vec<Repository>,
+    /// `true` if the index of the repository around the workspace cannot be read.
+    pub(crate) unread_index: bool,
+}
+
+/// Tracked paths of a repository.
+struct Repository {
+    tracked: Tracked,
+    /// The workspace's path in the repository, with a trailing `/` unless it is empty.
+    prefix: Vec<u8>,
+    /// Length of the path of a walk up to the workspace, or to a repository in it.
+    at: usize,
 }
 
 impl Rules {
     /// Reads the rules above a workspace.
     pub(crate) fn above(folder: &Path, defaults: bool) -> Self {
-        let mut rules = Self { levels: Vec::new(), base: Vec::new(), defaults };
+        let (levels, base, tracked) = (Vec::new(), Vec::new(), Vec::new());
+        let mut rules = Self { levels, base, defaults, tracked, unread_index: false };
+        rules.read_above(folder);
+        if let Some(top) = repository_of(folder) {
+            let way = folder.strip_prefix(top).unwrap_or(folder).as_os_str().as_bytes();
+            let prefix = if way.is_empty() { Vec::new() } else { [way, b"/"].concat() };
+            rules.unread_index = !rules.track(Index::of(top), prefix, rules.base.len());
+        }
+        rules
+    }
+
+    fn read_above(&mut self, folder: &Path) {
+        let rules = self;
         let (Some(top), above) = above(folder) else {
-            return rules;
+            return;
         };
         for above in above {
             let way = above.strip_prefix(top).unwrap_or(above).as_os_str();
@@ -91,12 +120,63 @@ impl Rules {
             let way = folder.strip_prefix(top).unwrap_or(folder).as_os_str();
             rules.base = [way.as_bytes(), b"/"].concat();
         }
-        rules
     }
 
-    /// Returns a digest of the rules above a workspace.
+    /// Adds the paths that a repository tracks. Returns `false` if its index cannot be read.
+    fn track(&mut self, index: Index, prefix: Vec<u8>, at: usize) -> bool {
+        let tracked = match index {
+            Index::Read(tracked) => tracked,
+            Index::Absent => Tracked::default(),
+            Index::Unreadable => {
+                self.tracked.push(Repository { tracked: Tracked::default(), prefix, at });
+                return false;
+            }
+        };
+        self.tracked.push(Repository { tracked, prefix, at });
+        true
+    }
+
+    /// Enters a repository in the workspace, at the first `at` bytes of a path. Returns `false` if
+    /// its index cannot be read.
+    pub(crate) fn enter_repository(&mut self, dir: &Dir, folder: &Path, at: usize) -> bool {
+        self.track(Index::in_dir(dir, folder), Vec::new(), at)
+    }
+
+    /// Leaves the repository that was entered last.
+    pub(crate) fn leave_repository(&mut self) {
+        self.tracked.pop();
+    }
+
+    /// Returns `true` for a path that git tracks, or a folder with one, unless `.milepostignore`
+    /// ignores it.
+    pub(crate) fn is_tracked(&self, path: &[u8], is_directory: bool) -> bool {
+        let is_tracked = self.tracked.last().is_some_and(|repository| {
+            let below = path.get(repository.at..).unwrap_or_default();
+            let path = [repository.prefix.as_slice(), below].concat();
+            repository.tracked.has(&path, is_directory)
+        });
+        is_tracked && !self.is_ignored_by_own(path, is_directory)
+    }
+
+    /// Returns `true` if a `.milepostignore` decides that a path is ignored.
+    fn is_ignored_by_own(&self, path: &[u8], is_directory: bool) -> bool {
+        for level in self.levels.iter().rev() {
+            let below = path.get(level.at..).unwrap_or_default();
+            match level.rules.matched(OsStr::from_bytes(below), is_directory) {
+                Match::None => {}
+                Match::Ignore(glob) => return glob.from().is_some(),
+                Match::Whitelist(_) => return false,
+            }
+        }
+        false
+    }
+
+    /// Returns a digest of the rules above a workspace, and of the paths that git tracks.
     pub(crate) fn digest_above(folder: &Path) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new();
+        if let Some(Index::Read(tracked)) = repository_of(folder).map(Index::of) {
+            tracked.digest(&mut hasher);
+        }
         for above in above(folder).1 {
             hasher.update(above.as_os_str().as_bytes()).update(b"\0");
             for name in FILES {
@@ -158,13 +238,15 @@ pub fn left_out(folder: &Path, path: &TreePath) -> Option<TreePath> {
     let mut rules = Rules::above(folder, true);
     let mut full = rules.base().to_vec();
     let (base, mut dir) = (full.len(), at_root(folder).ok());
+    let mut is_below = false;
     for name in path.names() {
         if let Some(dir) = &dir {
             rules.enter(dir, full.len());
         }
         full.extend_from_slice(name);
         dir = dir.and_then(|dir| dir.directory(name).ok());
-        if rules.ignored(&full, dir.is_some()).is_some() {
+        is_below |= rules.ignored(&full, dir.is_some()).is_some();
+        if is_below && !rules.is_tracked(&full, dir.is_some()) {
             return TreePath::new(full.get(base..)?).ok();
         }
         full.push(b'/');
@@ -175,11 +257,14 @@ pub fn left_out(folder: &Path, path: &TreePath) -> Option<TreePath> {
 /// Builds the rules of a folder from the texts of its rule files. Returns `None` without rules.
 fn built(texts: &[Option<String>]) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new("");
-    for text in texts.iter().flatten() {
+    for (name, text) in FILES.iter().zip(texts) {
+        let text = text.as_deref().unwrap_or_default();
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        for line in text.lines() {
+        // What the second file ignores is ignored although git tracks it.
+        let from = (*name == FILES[1]).then(|| PathBuf::from(OsStr::from_bytes(name)));
+        for line in text.lines().filter_map(as_git_means) {
             // An invalid pattern ignores nothing, as in git.
-            let _ = builder.add_line(None, line);
+            let _ = builder.add_line(from.clone(), &line);
         }
     }
     builder.build().ok().filter(|rules| !rules.is_empty())
@@ -208,7 +293,8 @@ impl<'a> TreeRules<'a> {
 
     /// Returns `true` if the rules ignore a path, or a folder above it.
     pub(crate) fn ignore(&mut self, path: &TreePath, is_directory: bool) -> bool {
-        let mut rules = Rules { levels: Vec::new(), base: Vec::new(), defaults: false };
+        let (levels, base, tracked) = (Vec::new(), Vec::new(), Vec::new());
+        let mut rules = Rules { levels, base, defaults: false, tracked, unread_index: false };
         let (full, mut folder, mut at) = (path.as_bytes(), Some(self.tree), 0);
         for name in path.names() {
             let known = folder.map(|id| self.known(id));

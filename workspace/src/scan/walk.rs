@@ -1,6 +1,9 @@
 //! The walk: visits folders through their descriptors, names in order, and decides which entries to
 //! capture. The cache provides known files; the workers read the others.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
 use milepost::Result;
 use milepost::calls::check_given_up;
 use milepost_codec::{EntryKind, Item, Name, PathBytes, Skip, SkipReason, TreePath};
@@ -21,6 +24,9 @@ pub(super) const ENTRIES_MAX: usize = milepost_codec::Leaf::ENTRIES_MAX as usize
 /// Prefixes of folders that a restore creates in the root of a workspace.
 const STAGING: [&[u8]; 2] = [b".milepost-restore-", b".milepost-kept-"];
 
+/// Path of git's index in a repository.
+const INDEX: &[u8] = b".git/index";
+
 /// Maximum number of looks at a name that keeps changing.
 const LOOKS: usize = 3;
 
@@ -35,6 +41,8 @@ pub(super) struct At<'a> {
     /// Length of the path with its trailing `/`.
     pub(super) len: usize,
     has_rules: bool,
+    /// `true` for a repository in the workspace.
+    has_repository: bool,
     /// The reason if the folder is ignored, so that only recorded entries are captured.
     pub(super) ignored: Option<SkipReason>,
     /// `true` if the last scan saw another folder, or none, here or above: its results below are
@@ -134,6 +142,9 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
             ignored: None,
             foreign: false,
         };
+        if self.rules.unread_index {
+            self.skip_path(0, PathBytes::from(INDEX), SkipReason::Denied, 0);
+        }
         self.enter(inside);
         while let Some(mut at) = self.stack.pop() {
             check_given_up()?;
@@ -150,6 +161,9 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
                 None => {
                     if at.has_rules {
                         self.rules.leave();
+                    }
+                    if at.has_repository {
+                        self.rules.leave_repository();
                     }
                     self.last.leave();
                     self.assembly.leave(at.number)?;
@@ -198,6 +212,10 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
         if !self.stack.is_empty() {
             self.path.push(b'/');
         }
+        let has_repository = !self.stack.is_empty() && ignored.is_none() && has_git(&names);
+        if has_repository {
+            self.enter_repository(&dir, number);
+        }
         let has_rules = ignored.is_none() && self.rules.enter(&dir, self.path.len());
         self.stack.push(At {
             dir,
@@ -206,9 +224,22 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
             known,
             len: self.path.len(),
             has_rules,
+            has_repository,
             ignored,
             foreign,
         });
+    }
+
+    /// Enters a repository in the workspace, whose index decides in it.
+    fn enter_repository(&mut self, dir: &Dir, number: u32) {
+        let below = OsStr::from_bytes(self.below());
+        let folder = self.input.folder.join(below);
+        if !self.rules.enter_repository(dir, &folder, self.path.len()) {
+            let path = PathBytes::from([self.below(), INDEX].concat().as_slice());
+            self.skip_path(number, path, SkipReason::Denied, 0);
+        }
+        // No event of the folder tells that the index changed.
+        self.assembly.mark(number, |marks| marks.limits = true);
     }
 
     /// Returns the walk's path below the workspace.
@@ -301,9 +332,10 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
             at.ignored.or_else(|| self.rules.ignored(&self.path, is_directory))
         {
             let forget = self.input.options.forget_ignored;
-            let recorded = !forget && self.last.has(name, self.input.chunks)?;
+            let tracked = self.rules.is_tracked(&self.path, is_directory);
+            let recorded = !tracked && !forget && self.last.has(name, self.input.chunks)?;
             self.assembly.mark(at.number, |marks| marks.ignored |= recorded);
-            (!recorded).then_some(reason)
+            (!recorded && !tracked).then_some(reason)
         } else {
             None
         };

@@ -5,9 +5,11 @@
 //! again.rs     reads of the next scan      moving.rs     files that change during a scan
 //! recorded.rs  events of captures          stored.rs     reading stored captures
 //! random.rs    random trees                watched.rs    incremental scans
+//! going_back.rs  restores: what comes back, and what is named that does not
 //! ```
 
 mod again;
+mod going_back;
 mod left_out;
 mod moving;
 mod random;

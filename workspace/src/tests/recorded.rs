@@ -73,7 +73,9 @@ fn who_holds_the_folder_is_waited_for_and_named() {
     scene.write("f", "x");
     let options = WorkspaceOptions::default().wait(Duration::ZERO);
     scene.looked_at(options.clone());
-    let lock = crate::lock::Lock::take(&scene.folder(), None, Duration::ZERO).unwrap();
+    let lock =
+        crate::lock::Lock::take(&scene.folder(), None, Duration::ZERO, crate::lock::Use::Restore)
+            .unwrap();
     let mut feed = scene.workspace.statuses();
     let error = scene.workspace.capture(&scene.engine, &scene.task, None).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable);

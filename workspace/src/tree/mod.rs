@@ -20,4 +20,4 @@ pub(crate) use compare::side_by_side;
 pub(crate) use count::{Budget, Counts, count};
 pub(crate) use file::{FileReader, part, parts};
 pub(crate) use item::{FileContent, same, tree_of};
-pub(crate) use read::{TreeFolder, capture, entries, find};
+pub(crate) use read::{TreeFolder, capture, entries, find, skips, skips_of};

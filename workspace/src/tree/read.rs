@@ -2,7 +2,9 @@
 //! and names ascend from leaf to leaf.
 
 use milepost::{Error, Result};
-use milepost_codec::{Capture, ChunkId, Entry, EntryKind, Leaf, Name, Node, NodeKind, TreePath};
+use milepost_codec::{
+    Capture, ChunkId, Entry, EntryKind, Leaf, Name, Node, NodeKind, Skip, TreePath,
+};
 
 use crate::chunks::Contents;
 
@@ -18,6 +20,25 @@ pub(crate) fn capture(contents: &dyn Contents, root: &ChunkId) -> Result<Capture
         Node::Capture(capture) => Ok(capture),
         _ => Err(Error::corrupt(format!("chunk {root}"), "a capture", "another node")),
     }
+}
+
+/// Returns the paths that a capture left out, in order. Damage is an error at its place.
+pub(crate) fn skips_of(contents: &dyn Contents, capture: &Capture) -> Result<Vec<Result<Skip>>> {
+    let mut bytes = Vec::new();
+    for id in &capture.skips.chunks {
+        bytes.extend_from_slice(&contents.get(id)?);
+    }
+    if bytes.len() as u64 != capture.skips.len {
+        let expected = format!("{} bytes", capture.skips.len);
+        let found = format!("{} bytes", bytes.len());
+        return Err(Error::corrupt("the list of skips of a capture", expected, found));
+    }
+    Ok(Skip::decode_list(&bytes).collect())
+}
+
+/// Returns the paths that a capture left out, in order.
+pub(crate) fn skips(contents: &dyn Contents, capture: &Capture) -> Result<Vec<Skip>> {
+    skips_of(contents, capture)?.into_iter().collect()
 }
 
 /// Iterator over the entries of one directory, which reads one leaf at a time.

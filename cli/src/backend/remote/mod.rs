@@ -324,7 +324,7 @@ impl Backend for Remote {
     }
 
     fn verify(&self, asked: &VerifyAsked, _: &mut dyn FnMut(u64, u64)) -> Result<VerifyForm> {
-        let mut verify = Verify::new().states(asked.states);
+        let mut verify = Verify::new().states(asked.states).acknowledge(asked.acknowledge);
         if let Some(task) = &asked.task {
             verify = verify.task(&task.id);
         }

@@ -13,6 +13,7 @@ use crate::commands::text_diff::Texts;
 use crate::error::{Failure, Result};
 use crate::output::{Out, count, note, printable};
 use crate::outside;
+use crate::store_locator::{StoreArgs, in_other};
 
 /// A change to the settings of one agent.
 struct Planned {
@@ -181,8 +182,8 @@ fn change(
         let (path, lines) = (also.path().display(), also.lines.join(", "));
         out.line(printable(&format!("{path}: {lines}")))?;
     }
-    let Some(store) = store else { return Ok(()) };
-    let (store, project) = (store.display(), project.display());
+    let Some(store_dir) = store else { return Ok(()) };
+    let (store, project) = (store_dir.display(), project.display());
     let line = match verb {
         Verb::Install => format!("store: {store}, for sessions in {project}"),
         Verb::Uninstall if store_is_there(&project.to_string()) => {
@@ -190,7 +191,15 @@ fn change(
         }
         Verb::Uninstall => return Ok(()),
     };
-    Ok(out.line(printable(&line))?)
+    out.line(printable(&line))?;
+    match StoreArgs::default().other_than(&store_dir).filter(|_| verb == Verb::Install) {
+        Some(found) => Ok(note(&format!(
+            "other commands here use {}; {}",
+            found.display(),
+            in_other(&store_dir)
+        ))),
+        None => Ok(()),
+    }
 }
 
 fn store_is_there(project: &str) -> bool {

@@ -7,20 +7,24 @@
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use milepost::clock::{Clock as _, SystemClock};
-use milepost_agents::{Agent, HOOK_WAIT, HookCall, HookTimes, Spool, TimedHook};
+use milepost_agents::{Agent, HOOK_WAIT, HookCall, HookTimes, PROJECTS, Spool, TimedHook};
 use milepost_api::HookTakenForm;
+use milepost_workspace::PathBytes;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::Signal;
 
 use super::daemon;
 use super::threads::within;
+use crate::outside;
 
 /// Longest time for all of it. Agents wait.
 const LIMIT: Duration = Duration::from_millis(1900);
@@ -94,8 +98,12 @@ fn keep(name: &str) -> Option<HookTakenForm> {
     }
     let call = HookCall { agent: name.to_owned(), time_us: SystemClock.now_us(), payload, is_cut };
     // The folder may be gone.
-    let here = std::env::current_dir().unwrap_or_else(|_| "/".into());
-    let asked = call.with(&here, |name| std::env::var_os(name));
+    let named = || std::env::var_os("PWD").map(PathBuf::from).filter(|path| path.is_absolute());
+    let here = std::env::current_dir().ok().or_else(named).unwrap_or_else(|| "/".into());
+    let mut asked = call.with(&here, |name| std::env::var_os(name));
+    if let Some(project) = gone_project(&here) {
+        asked.project = project;
+    }
     match daemon::send(&asked, HOOK_WAIT) {
         Some(taken) => Some(taken),
         None => {
@@ -104,6 +112,17 @@ fn keep(name: &str) -> Option<HookTakenForm> {
             None
         }
     }
+}
+
+/// Returns the project of a folder that is gone: a call removed it, and the nearest folder with a
+/// `.git` is another project.
+fn gone_project(here: &Path) -> Option<PathBytes> {
+    let named = PROJECTS.iter().find_map(|name| std::env::var_os(name)).map(PathBuf::from);
+    let named = named.filter(|path| path.is_absolute());
+    let folder = named.as_deref().unwrap_or(here);
+    let has_store = |folder: &&Path| outside::store_of(folder).is_some_and(|store| store.is_dir());
+    let project = folder.ancestors().take_while(|folder| !folder.exists()).find(has_store)?;
+    Some(PathBytes::from(project.as_os_str().as_bytes()))
 }
 
 /// Reads a document to its end, or as much of it as comes within the limits. `true` if it was cut.

@@ -18,10 +18,15 @@ mod threads;
 mod version;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use milepost::Engine;
 use milepost_agents::{Environment, real};
+use milepost_api::HookAsked;
+use milepost_sessions::{Recorder, RecorderOptions};
 
 use crate::args::AgentCommand;
+use crate::backend::hints::current_user;
 use crate::error::{Failure, Result};
 use crate::output::Out;
 use crate::{args, store_locator};
@@ -31,6 +36,22 @@ pub use hook::{call, is_call};
 /// Has a daemon for a project. Returns `false` if none can be started.
 pub(super) fn start_daemon(project: &Path) -> bool {
     daemon::ensure(project)
+}
+
+/// Has the daemon of a document's project record it. Returns `false` if none did in time.
+pub(super) fn told(asked: &HookAsked, limit: Duration) -> bool {
+    daemon::send(asked, limit).is_some()
+}
+
+/// Records a document of a project in a store that this process has open.
+pub(super) fn recorded(engine: &Engine, project: &Path, asked: HookAsked) -> bool {
+    let options = RecorderOptions::new(project, current_user())
+        .files(!has_no_files(project))
+        .environment(environment());
+    let Ok(recorder) = Recorder::start(engine, options) else { return false };
+    let is_taken = recorder.take(asked).is_ok();
+    recorder.stop();
+    is_taken
 }
 
 pub fn run(args: &args::AgentArgs, out: &mut Out) -> Result<()> {

@@ -47,10 +47,12 @@ pub fn run(out: &mut Out) -> Result<()> {
     let environment = environment();
     let project = project()?;
     let now_us = SystemClock.now_us();
-    let seen: Vec<Seen> = Agent::ALL
-        .into_iter()
-        .map(|agent| Seen::of(agent, &environment, SettingsScope::Project(&project)))
-        .collect();
+    let seen = |agent| Seen::of(agent, &environment, SettingsScope::Project(&project));
+    // Programs take seconds to name their version.
+    let seen: Vec<Seen> = std::thread::scope(|scope| {
+        let asked = Agent::ALL.map(|agent| scope.spawn(move || seen(agent)));
+        asked.into_iter().filter_map(|asked| asked.join().ok()).collect()
+    });
     let waits = Waits::of(&environment, &project);
     if out.json {
         let agents: Vec<Value> = seen.iter().map(Seen::form).collect();
@@ -67,7 +69,10 @@ pub fn run(out: &mut Out) -> Result<()> {
         let head = ["AGENT", "FOUND", "VERSION", "YOURS", "PROJECT", "LAST", "P50", "P95"];
         out.table(&head, &rows)?;
         for one in &seen {
-            for line in [&one.user, &one.project].into_iter().flat_map(Settings::said) {
+            for line in [&one.user, &one.project].into_iter().flat_map(|it| it.said(one.agent)) {
+                out.line(printable(&format!("{}: {line}", one.agent.name())))?;
+            }
+            if let Some(line) = one.untried() {
                 out.line(printable(&format!("{}: {line}", one.agent.name())))?;
             }
             if let Some(line) = one.trust() {
@@ -186,6 +191,13 @@ impl Seen {
         }
     }
 
+    /// Returns a line about a version that Milepost was not tried with.
+    fn untried(&self) -> Option<String> {
+        let tried = self.agent.tried_version();
+        let version = self.version.as_deref().filter(|version| *version != tried)?;
+        Some(format!("{version} is not tried: Milepost is tested with {tried}"))
+    }
+
     fn found(&self) -> &'static str {
         match (self.is_found, self.program.is_some()) {
             (_, true) => "yes",
@@ -201,8 +213,9 @@ impl Seen {
             "found": self.is_found,
             "program": self.program,
             "version": self.version,
-            "user": self.user.form(),
-            "project": self.project.form(),
+            "tried": self.agent.tried_version(),
+            "user": self.user.form(self.agent),
+            "project": self.project.form(self.agent),
             "untrusted": self.is_untrusted,
             "last_us": self.calls.last().map(|call| Big(call.time_us)),
             "p50_us": percentile_us(&self.calls, 50),
@@ -277,8 +290,15 @@ impl Settings {
         }
     }
 
+    /// Returns the events without a hook, if others have one.
+    fn missing(&self, agent: Agent) -> Vec<&'static str> {
+        let is_missing = |event: &&str| !self.installed.iter().any(|one| one == *event);
+        let missing = agent.events().iter().copied().filter(is_missing);
+        if self.installed.is_empty() { Vec::new() } else { missing.collect() }
+    }
+
     /// Returns a line for each thing that is wrong.
-    fn said(&self) -> Vec<String> {
+    fn said(&self, agent: Agent) -> Vec<String> {
         let shown = self.file.as_ref().map(|file| file.display().to_string());
         let shown = shown.unwrap_or_default();
         let mut lines: Vec<String> = self.unreadable.iter().cloned().collect();
@@ -289,13 +309,22 @@ impl Settings {
         if self.is_off && !self.installed.is_empty() {
             lines.push(format!("{shown} turns off all hooks"));
         }
+        let missing = self.missing(agent);
+        if !missing.is_empty() {
+            let (missing, name) = (missing.join(", "), agent.name());
+            lines.push(format!(
+                "the hooks of {shown} are not complete: {missing}; `milepost agent install {name}` \
+                 adds them"
+            ));
+        }
         lines
     }
 
-    fn form(&self) -> Value {
+    fn form(&self, agent: Agent) -> Value {
         json!({
             "settings": self.file,
             "installed": self.installed,
+            "missing": self.missing(agent),
             "gone": self.gone,
             "off": self.is_off,
             "unreadable": self.unreadable,

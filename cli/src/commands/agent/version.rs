@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use crate::output::excerpt;
 
 /// Longest wait for the answer.
-const LIMIT: Duration = Duration::from_secs(2);
+const LIMIT: Duration = Duration::from_secs(6);
 
 /// Most bytes of the answer.
 const ANSWER_MAX: usize = 4096;

@@ -4,7 +4,7 @@ mod by_hand;
 mod command;
 mod report;
 
-use milepost::query::{Bisect, Condition, Verdict};
+use milepost::query::{Bisect, Condition};
 use milepost::state::{Chunks, MessageRange};
 use milepost::{Engine, ErrorKind, Point, RunState};
 
@@ -48,19 +48,18 @@ fn search_when(engine: &Engine, bisect: &mut Bisect, bad: &Point, text: &str) ->
     })?;
     let chunks = engine.chunks();
     let state = engine.run_state(bad)?;
-    if !condition.holds(&state, chunks.as_ref())? {
-        return Err(not_so(&condition, bad, &state, chunks.as_ref())?);
+    let holds = condition.holds(&state, chunks.as_ref())?;
+    match bisect.run_or_scan(engine, |state| condition.holds(state, chunks.as_ref())) {
+        Err(error) if error.kind() == ErrorKind::Invalid && !holds => {
+            Err(not_so(&error, &condition, bad, &state, chunks.as_ref())?)
+        }
+        done => Ok(done?),
     }
-    bisect.run(engine, |_, state| {
-        Ok(match condition.holds(state, chunks.as_ref())? {
-            true => Verdict::Bad,
-            false => Verdict::Good,
-        })
-    })
 }
 
-/// Returns the failure of a condition that does not hold at the bad point, with the values there.
+/// Returns the failure of a condition that holds nowhere, with the values at the end.
 fn not_so(
+    error: &milepost::Error,
     condition: &Condition,
     bad: &Point,
     state: &RunState,
@@ -78,7 +77,7 @@ fn not_so(
             }
         }
     }
-    let message = format!("it is not so at {bad}, where {}", values.join(", "));
+    let message = format!("{error}; at {bad} {}", values.join(", "));
     let address = report::address(bad, bad.offset);
     let all = format!("`milepost state {address}` prints the state there");
     let hint = match question {

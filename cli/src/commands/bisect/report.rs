@@ -31,6 +31,7 @@ pub fn print(engine: &Engine, bisect: &Bisect, looked: Option<u64>, out: &mut Ou
             "found": place,
             "event": serde_json::to_value(&form)?,
             "step": step(&after),
+            "until": bisect.until().map(|until| address(&until, until.offset)),
             "changes": changed.collect::<Result<Vec<_>, _>>()?,
             "more_changes": changes.more,
             "states": looked.map_or(Value::Null, big),
@@ -51,6 +52,11 @@ pub fn print(engine: &Engine, bisect: &Bisect, looked: Option<u64>, out: &mut Ou
     if changes.more {
         let behind = address(&found, bisect.bad().offset);
         out.line(format!("... `milepost diff {place} {behind}` prints all"))?;
+    }
+    if let Some(until) = bisect.until() {
+        let events = count(until.offset.saturating_sub(found.offset), "event");
+        let last = printable(&address(&until, until.offset)).into_owned();
+        out.line(format!("so for {events}: after {last} it is not so"))?;
     }
     if let Some(looked) = looked {
         out.line(format!("{} looked at", count(looked, "state")))?;

@@ -10,12 +10,13 @@ mod rows;
 mod side;
 mod table;
 
-use milepost::reading::{AlignOptions, Aligned, AlignedOp, Turn, align};
+use milepost::reading::{AlignOptions, Aligned, AlignedOp, Turn, align, common};
 use milepost_api::Big;
 use serde_json::{Value, json};
 
 use self::rows::{AlignedRow, aligned_rows};
 use self::side::Side;
+use super::diff::is_position;
 use super::turn_text::{result, what};
 use crate::args::Compare;
 use crate::backend::Backend;
@@ -55,17 +56,57 @@ pub fn run(source: &dyn Backend, args: &Compare, out: &mut Out) -> Result<()> {
         others.iter().map(|side| align(&first.turns, &side.turns, options)).collect();
     let rows = aligned_rows(first.turns.len(), &lines);
     let same = rows.iter().take_while(|row| row.is_same()).count();
+    // Turns show calls and texts only; a state may hold what no turn shows.
+    let differ = match same == rows.len() {
+        true => Some(differing_values(source, first, others)?),
+        false => None,
+    };
     if out.json {
         let form = match (others, lines.as_slice()) {
-            ([second], [lines]) => pair_form(first, second, lines),
-            _ => rows_form(&sides, same, &rows),
+            ([second], [lines]) => pair_form(first, second, lines, differ),
+            _ => rows_form(&sides, same, &rows, differ),
         };
         return Ok(out.json(&form)?);
     }
     side::head(&sides, out)?;
-    parting(first, &rows, same, out)?;
+    match differ {
+        Some(differ) => alike(&sides, &rows, differ, out)?,
+        None => parting(first, &rows, same, out)?,
+    }
     if same < rows.len() || args.all {
         print_rows(&sides, &rows, args.all, out)?;
+    }
+    Ok(())
+}
+
+/// Returns the number of values in which the states at the ends of the other histories differ from
+/// that of the first.
+fn differing_values(source: &dyn Backend, first: &Side, others: &[Side]) -> Result<u64> {
+    let mut differ = 0;
+    for other in others {
+        let changes = source.changes(&first.point, &other.point)?.items;
+        differ += changes.iter().filter(|change| !is_position(change)).count() as u64;
+    }
+    Ok(differ)
+}
+
+/// Prints the result for histories in which no turn differs: they are the same only if their states
+/// are, too.
+fn alike(sides: &[Side], rows: &[AlignedRow], differ: u64, out: &mut Out) -> Result<()> {
+    let turns = count(rows.len() as u64, "turn");
+    let said = rows.iter().filter(|row| row.is_said_otherwise()).count() as u64;
+    match (said, differ) {
+        (0, 0) => return Ok(out.line(format!("the same: {turns}"))?),
+        (0, _) => out.line(format!("no turn differs: {turns}"))?,
+        (said, _) => out.line(format!(
+            "no call differs: {turns}, {said} said otherwise; with --texts these are compared"
+        ))?,
+    }
+    if differ > 0 {
+        let points: Vec<_> = sides.iter().take(2).map(|side| &*side.point.address).collect();
+        let values = count(differ, "value");
+        let points = points.join(" ");
+        out.line(format!("the states differ in {values}: `milepost diff {points}` prints them"))?;
     }
     Ok(())
 }
@@ -73,9 +114,6 @@ pub fn run(source: &dyn Backend, args: &Compare, out: &mut Out) -> Result<()> {
 /// Prints where the histories part, and for two how many turns differ.
 fn parting(first: &Side, rows: &[AlignedRow], same: usize, out: &mut Out) -> Result<()> {
     let turns = count(same as u64, "turn");
-    if same == rows.len() {
-        return Ok(out.line(format!("the same: {turns}"))?);
-    }
     let step =
         same.checked_sub(1).and_then(|last| first.turns.get(rows.get(last)?.turns(0)?)?.step);
     out.line(match (same, step) {
@@ -125,6 +163,7 @@ fn row_text(sides: &[Side], row: &AlignedRow, columns: usize) -> String {
         if let Some(op) = at.checked_sub(1).and_then(|at| row.ops().get(at)) {
             line.push_str(match op {
                 None | Some(AlignedOp::Same) => "   ",
+                Some(AlignedOp::Said) => " ≈ ",
                 Some(AlignedOp::Changed) => " ~ ",
                 Some(AlignedOp::OnlyA) => " < ",
                 Some(AlignedOp::OnlyB) => " > ",
@@ -154,8 +193,8 @@ fn turn_form(turn: &Turn) -> Value {
     })
 }
 
-fn pair_form(a: &Side, b: &Side, lines: &[Aligned]) -> Value {
-    let common = lines.iter().take_while(|line| line.op == AlignedOp::Same).count() as u64;
+fn pair_form(a: &Side, b: &Side, lines: &[Aligned], differ: Option<u64>) -> Value {
+    let common = common(lines) as u64;
     let turn = |side: &Side, at: Option<usize>| at.and_then(|at| side.turns.get(at)).map(turn_form);
     let item = |line: &Aligned| {
         json!({
@@ -170,11 +209,12 @@ fn pair_form(a: &Side, b: &Side, lines: &[Aligned]) -> Value {
         "a": a.point.address,
         "b": b.point.address,
         "common": Big(common),
+        "differing_values": differ.map(Big),
         "items": items,
     })
 }
 
-fn rows_form(sides: &[Side], same: usize, rows: &[AlignedRow]) -> Value {
+fn rows_form(sides: &[Side], same: usize, rows: &[AlignedRow], differ: Option<u64>) -> Value {
     let row = |row: &AlignedRow| {
         let turn = |(at, side): (usize, &Side)| {
             row.turns(at).and_then(|at| side.turns.get(at)).map(turn_form)
@@ -185,6 +225,7 @@ fn rows_form(sides: &[Side], same: usize, rows: &[AlignedRow]) -> Value {
     json!({
         "addresses": sides.iter().map(|side| &side.point.address).collect::<Vec<_>>(),
         "common": Big(same as u64),
+        "differing_values": differ.map(Big),
         "items": rows.iter().map(row).collect::<Vec<_>>(),
     })
 }

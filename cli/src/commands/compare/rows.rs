@@ -22,9 +22,14 @@ impl AlignedRow {
         &self.ops
     }
 
-    /// Returns `true` if all histories have the turn.
+    /// Returns `true` if all histories have the turn, possibly in other words.
     pub fn is_same(&self) -> bool {
-        self.ops.iter().all(|op| *op == Some(AlignedOp::Same))
+        self.ops.iter().all(|op| op.is_some_and(AlignedOp::is_alike))
+    }
+
+    /// Returns `true` if a history has the turn in other words.
+    pub fn is_said_otherwise(&self) -> bool {
+        self.is_same() && self.ops.contains(&Some(AlignedOp::Said))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use milepost::reading::{AlignOptions, Turn, common};
+use milepost::reading::{AlignOptions, Turn, align, common};
 use milepost_api::{Big, LineageSummaryForm};
 use serde_json::json;
 
@@ -80,7 +80,7 @@ fn lines(source: &dyn Backend, addresses: &[String], options: AlignOptions) -> R
         let Side { turns, summary, .. } = Side::at(source, point, summary)?;
         let key = if by_task { task } else { String::new() };
         let (common, is_first) = match first.get(&key) {
-            Some(first) => (common(first, &turns, options), false),
+            Some(first) => (common(&align(first, &turns, options)), false),
             None => (turns.len(), true),
         };
         let parts = turns.get(common).cloned();

@@ -1,23 +1,30 @@
 //! `doctor`: condition of a store, with remedies.
 //!
 //! ```text
+//! repairs   records of repaired damage
 //! place     location: owner, disk and free space
 //! within    content: counts, unapplied commits, findings of opening
 //! verified  time of the last full verification
 //! ```
 
 mod place;
+mod repairs;
 mod verified;
 mod within;
 
 use serde::Serialize;
 
 use milepost::ErrorKind;
+use milepost::repair::repairs_on_record;
+use milepost_api::RepairForm;
 
+use crate::commands::verify::{sentence, when};
 use crate::error::{CORRUPT, Failure, Result};
 use crate::output::{Out, Style, count, printable};
 use crate::store_locator::{Opened, StoreArgs, now_us};
-pub use verified::note_verified;
+
+/// Maximum number of records of repairs that are printed, the newest ones; `--json` has all.
+const RECORDS_SHOWN: usize = 10;
 
 /// Result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -39,11 +46,14 @@ struct Check {
     /// Remedy.
     #[serde(skip_serializing_if = "Option::is_none")]
     advice: Option<String>,
+    /// Records of repaired damage, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    records: Vec<RepairForm>,
 }
 
 impl Check {
     fn fine(name: &'static str, said: impl Into<String>) -> Self {
-        Self { name, state: State::Fine, said: said.into(), advice: None }
+        Self { name, state: State::Fine, said: said.into(), advice: None, records: Vec::new() }
     }
 
     fn look(name: &'static str, said: impl Into<String>, advice: impl Into<String>) -> Self {
@@ -79,6 +89,9 @@ pub fn run(store: &StoreArgs, out: &mut Out) -> Result<()> {
             }
         }
     }
+    if let Ok(repairs) = repairs_on_record(&folder) {
+        checks.push(repairs::check(repairs));
+    }
     print(&checks, out)?;
     let wrong = checks.iter().filter(|check| check.state == State::Wrong);
     match wrong.count() as u64 {
@@ -102,6 +115,10 @@ fn print(checks: &[Check], out: &mut Out) -> Result<()> {
         let mark = out.style(style, &format!("{mark:5}"));
         let name = check.name;
         out.line(format!("{mark}  {name:11} {}", printable(&check.said)))?;
+        for record in check.records.iter().rev().take(RECORDS_SHOWN).rev() {
+            out.line(format!("{:20}{}", "", sentence(record)))?;
+            out.line(format!("{:24}{}", "", when(record)))?;
+        }
         if let Some(advice) = &check.advice {
             out.line(format!("{:20}{}", "", printable(advice)))?;
         }

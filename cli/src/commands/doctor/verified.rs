@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use milepost_api::{Big, VerifyForm, micros};
-use serde::{Deserialize, Serialize};
+use milepost_api::Big;
+use serde::Deserialize;
 
 use super::Check;
 use crate::output::{count, span};
@@ -13,26 +13,11 @@ const NOTE: &str = "verified.json";
 /// Microseconds after which a verification is stale: 30 days.
 const STALE: u64 = 30 * 86_400 * 1_000_000;
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct Note {
-    time: String,
     time_us: Big,
     events: Big,
     faults: usize,
-}
-
-/// Notes a full verification. Nothing depends on the note, so errors are ignored.
-pub fn note_verified(folder: &Path, report: &VerifyForm, now_us: u64) {
-    let note = Note {
-        time: micros(now_us),
-        time_us: Big(now_us),
-        events: report.events,
-        faults: report.faults.len(),
-    };
-    if let Ok(text) = serde_json::to_string(&note) {
-        let _ =
-            milepost::internals::replace_file(&folder.join(NOTE), (text + "\n").as_bytes(), false);
-    }
 }
 
 pub fn check(folder: &Path, now_us: u64) -> Check {

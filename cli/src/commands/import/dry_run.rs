@@ -1,10 +1,15 @@
 //! `import --dry-run`: imports exports and shares into memory, with all checks, and prints what an
 //! import into the store would add.
 
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
 use milepost::{Engine, ErrorKind};
 use milepost_api::Big;
 use milepost_formats::export_file::{EVENT_MAX, ExportImport, ExportInput, TaskOfExport};
 use milepost_formats::look::{Input, look};
+use milepost_share::IndexCheck;
 use serde_json::{Value, json};
 
 use crate::args::Import;
@@ -27,6 +32,8 @@ enum Target {
 /// A task that an import would add.
 struct WouldAdd {
     input: String,
+    /// The comparison of a share's index with its events.
+    index: Option<IndexCheck>,
     imported: TaskOfExport,
     is_copy: bool,
     /// True if the store has a task of its name.
@@ -41,7 +48,8 @@ pub fn run(store: &StoreArgs, args: &Import, out: &mut Out) -> Result<()> {
     let options = store.options_in_memory()?;
     let engine = Engine::in_memory(options.event_max(EVENT_MAX).snapshots(false))?;
     let mut all = Vec::new();
-    for (input, import) in inputs {
+    for (path, import) in inputs {
+        let input = path.display().to_string();
         let name = args.runs.task.as_deref();
         let tasks = import.header().tasks.0;
         if name.is_some() && tasks != 1 {
@@ -51,18 +59,39 @@ pub fn run(store: &StoreArgs, args: &Import, out: &mut Out) -> Result<()> {
         let imported = import.run(&engine, name, &mut ())?;
         for task in imported.tasks {
             let (is_named, same) = target.found(&task)?;
-            let (input, is_copy) = (input.clone(), imported.copies);
-            all.push(WouldAdd { input, imported: task, is_copy, is_named, same });
+            let (input, is_copy, index) = (input.clone(), imported.copies, index_of(&path)?);
+            all.push(WouldAdd { input, index, imported: task, is_copy, is_named, same });
         }
     }
     match out.json {
-        true => print_json(&all, out),
-        false => print_text(&all, out),
+        true => print_json(&all, out)?,
+        false => print_text(&all, out)?,
+    }
+    let forged = all.iter().find(|one| !one.is_as_shown());
+    forged.map_or(Ok(()), |one| {
+        Err(Failure::new(format!("{}: a browser shows other rows than its events", one.input))
+            .hint("`milepost import FILE` has the events alone: `milepost log` shows them"))
+    })
+}
+
+/// Compares the index of a share with its events. Standard input is read once, and is not compared.
+fn index_of(path: &Path) -> Result<Option<IndexCheck>> {
+    if path.as_os_str() == "-" {
+        return Ok(None);
+    }
+    let open = || -> io::Result<Box<dyn Read>> { Ok(Box::new(File::open(path)?)) };
+    Ok(milepost_share::check(&open)?)
+}
+
+impl WouldAdd {
+    /// Returns `true` if a browser shows what the events say, as far as the file was compared.
+    fn is_as_shown(&self) -> bool {
+        self.index.as_ref().is_none_or(|index| index.differing.is_empty())
     }
 }
 
-/// Returns the exports, with the names of their files.
-fn exports(args: &Import) -> Result<Vec<(String, ExportImport)>> {
+/// Returns the exports, with their files.
+fn exports(args: &Import) -> Result<Vec<(PathBuf, ExportImport)>> {
     let mut exports = Vec::new();
     for path in &args.from {
         for input in look(path, None, &mut ())? {
@@ -74,7 +103,7 @@ fn exports(args: &Import) -> Result<Vec<(String, ExportImport)>> {
                 .hint("`--store DIR` imports it into a store of its own"));
             };
             let import = ExportImport::begin(ExportInput::open(&path)?)?;
-            exports.push((shown, import));
+            exports.push((path, import));
         }
     }
     if args.runs.task.is_some() && exports.len() > 1 {
@@ -121,7 +150,7 @@ fn print_json(all: &[WouldAdd], out: &mut Out) -> Result<()> {
 }
 
 fn document(would_add: &WouldAdd) -> Result<Value> {
-    let WouldAdd { input, imported, is_copy, is_named, same } = would_add;
+    let WouldAdd { input, index, imported, is_copy, is_named, same } = would_add;
     let TaskOfExport { task, origin, head, withheld, trusted } = imported;
     let own = task.head()?;
     Ok(json!({
@@ -140,6 +169,11 @@ fn document(would_add: &WouldAdd) -> Result<Value> {
         "stated": {"origin": origin, "hash": head.map(|head| head.hash)},
         "name_exists": is_named,
         "same_history": same,
+        "index": index.as_ref().map(|index| json!({
+            "version": index.version,
+            "same": index.differing.is_empty(),
+            "differing": index.differing,
+        })),
     }))
 }
 
@@ -173,12 +207,15 @@ fn print_text(all: &[WouldAdd], out: &mut Out) -> Result<()> {
             out.line(line)?;
         }
     }
-    Ok(out.line("verified; nothing was imported")?)
+    Ok(out.line(match all.iter().all(WouldAdd::is_as_shown) {
+        true => "verified; nothing was imported",
+        false => "the events are verified, what a browser lists is not; nothing was imported",
+    })?)
 }
 
 /// Returns the lines about a task below the table.
 fn facts(would_add: &WouldAdd) -> Result<Vec<String>> {
-    let WouldAdd { imported, is_copy, is_named, same, .. } = would_add;
+    let WouldAdd { index, imported, is_copy, is_named, same, .. } = would_add;
     let TaskOfExport { task, head, trusted, .. } = imported;
     let name = printable(task.id()).into_owned();
     let mut lines = Vec::new();
@@ -190,6 +227,16 @@ fn facts(would_add: &WouldAdd) -> Result<Vec<String>> {
         ),
         (true, None) => format!("{name}: a copy, with hashes of its own"),
     });
+    if let Some(index) = index.as_ref().filter(|index| !index.differing.is_empty()) {
+        let (first, more) = (index.differing.first(), index.differing.len() - 1);
+        let first = printable(first.map_or("", |name| name)).into_owned();
+        let others = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let written = match index.version == env!("CARGO_PKG_VERSION") {
+            true => String::new(),
+            false => format!(" (written by {})", printable(&index.version)),
+        };
+        lines.push(format!("{name}: ✗ the index{written} is not the events': {first}{others}"));
+    }
     if *trusted > 0 {
         lines.push(format!("{name}: the file has {trusted} events on trust"));
     }

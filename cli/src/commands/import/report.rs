@@ -87,6 +87,8 @@ fn left_out(form: &ImportForm, strict: bool) -> Failure {
     };
     failure.hint(if lines == 0 && checkpoints == 0 {
         "mend them and import the folder again: what is in already stays as it is"
+    } else if form.tasks.is_empty() {
+        "nothing is recorded; docs/IMPORT.md lists the formats, and --format names one"
     } else if strict {
         "the lines before it are recorded; without --strict the rest is recorded too"
     } else if lines == 0 {

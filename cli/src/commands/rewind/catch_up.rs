@@ -1,10 +1,15 @@
 //! Work that waits before a rewind: documents in the spool, lines of the session file, a capture.
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-use milepost_agents::{Agent, Spool};
-use milepost_api::{CaptureAsked, ImportAsked, ImportPath, JobAsked};
+use milepost::clock::{Clock as _, SystemClock};
+use milepost_agents::documents::GOING_BACK;
+use milepost_agents::{Agent, HookCall, Spool};
+use milepost_api::{CaptureAsked, HookAsked, ImportAsked, ImportPath, JobAsked};
+use milepost_workspace::PathBytes;
+use serde_json::json;
 
 use super::history::History;
 use crate::backend::Backend;
@@ -62,12 +67,38 @@ pub(super) fn file(source: &dyn Backend, history: &History) -> bool {
     source.job(&JobAsked::Import(asked), JobBar::new(false)).is_ok()
 }
 
-/// Captures the folder if a call did not return, as one that was killed with the daemon: files that
-/// it made are in no capture, and a rewind does not remove such files.
-pub(super) fn folder(source: &dyn Backend, task: &str, history: &History, folder: &Path) {
-    if history.open.is_empty() {
-        return;
+/// Has the recorder of sessions end the calls that did not return, with a capture after each, so
+/// that what they changed is theirs: no hook tells of one that the user interrupted.
+pub(super) fn calls(source: &dyn Backend, project: &Path, task: &str, history: &History) {
+    let Some(facts) = history.facts.as_ref().filter(|_| !history.open.is_empty()) else { return };
+    let document = json!({
+        "hook_event_name": GOING_BACK,
+        "session_id": facts.session,
+        "transcript_path": facts.file,
+        "cwd": project,
+    });
+    let call = HookCall {
+        agent: facts.agent.clone(),
+        time_us: SystemClock.now_us(),
+        payload: document.to_string().into_bytes(),
+        is_cut: false,
+    };
+    let asked = call.with(project, |name| std::env::var_os(name));
+    // It may be gone, and this process is no agent's.
+    let bytes = PathBytes::from(project.as_os_str().as_bytes());
+    let asked = HookAsked { project: bytes, parents: Vec::new(), ..asked };
+    let is_taken = match source.engine() {
+        Some(engine) => agent::recorded(engine, project, asked),
+        None => agent::told(&asked, LIMIT),
+    };
+    if !is_taken {
+        folder(source, task, project);
     }
+}
+
+/// Captures the folder: files that a call made are in no capture, and a rewind does not remove such
+/// files.
+fn folder(source: &dyn Backend, task: &str, folder: &Path) {
     let asked = CaptureAsked {
         folder: folder.to_owned(),
         task: Some(task.to_owned()),

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use milepost::Body;
-use milepost::events::{CheckpointMarked, Data, MarkCause};
-use milepost_api::TaskForm;
+use milepost::events::{CheckpointMarked, Data, MarkCause, Message};
+use milepost_api::{CheckpointForm, TaskForm};
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::backend::Backend;
 use crate::error::Result;
@@ -15,11 +16,11 @@ use crate::output::words;
 /// Beginning of the labels of the marks before prompts.
 const LABEL: &str = "prompt-";
 
-/// Most files of a prompt that are counted.
-const COUNTED_MAX: u64 = 1000;
-
 /// Most files of captures that are compared for a list: a service sends all of them.
 const CAPTURED_MAX: u64 = 10_000;
+
+/// Most files that can differ between two of these captures: all are counted.
+const COUNTED_MAX: u64 = 2 * CAPTURED_MAX;
 
 /// Beginnings of lines of the role `user` that the user did not write.
 const OWN: [&str; 7] = [
@@ -38,6 +39,8 @@ pub(super) struct Prompt {
     pub label: String,
     /// Its first words.
     pub text: String,
+    /// All of it.
+    pub message: Option<String>,
     /// The offset before it.
     pub at: u64,
     pub time_us: u64,
@@ -71,12 +74,28 @@ pub(super) struct History {
     pub last_us: u64,
     /// Number of files in the largest capture.
     captured: u64,
-    /// True if there is a capture before a call.
-    pub has_calls: bool,
-    /// Calls that did not return, and behind which no folder was captured.
+    /// True if there are prompts, here or in a lineage that was left.
+    pub has_prompts: bool,
+    /// Calls behind which no folder was captured.
     pub open: BTreeSet<String>,
+    /// Folders that calls ran in, and that captures of the project do not have: offset and path.
+    elsewhere: Vec<(u64, PathBuf)>,
+    /// Other sessions, calls of which ran at the same time: offset and session.
+    shared: Vec<(u64, String)>,
     /// Offsets and times of the marks of calls of the last prompt.
     call_marks: Vec<(u64, u64)>,
+}
+
+/// Returns the text of a message: its string, or those of its parts.
+fn text_of(message: &Message) -> Option<String> {
+    let content = message.content.as_ref()?.value().ok()?;
+    let part = |part: &Value| part.get("text")?.as_str().map(str::to_owned);
+    let text = match &content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().filter_map(part).collect::<Vec<_>>().join("\n"),
+        _ => return None,
+    };
+    Some(text).filter(|text| !text.is_empty())
 }
 
 /// Returns the offsets of the first and the last mark.
@@ -98,6 +117,39 @@ impl Prompt {
     }
 }
 
+/// Returns `true` for the mark before a prompt that the user wrote.
+pub(super) fn is_prompt(mark: &CheckpointForm) -> bool {
+    let facts = mark.metadata.as_ref().map(milepost::Json::text);
+    mark.cause == MarkCause::Step && prompt_of(mark.label.as_deref(), facts).is_some()
+}
+
+/// Facts in the metadata of a mark.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct MarkFacts {
+    prompt: Option<String>,
+    uncaptured: bool,
+    /// The folder that a call ran in, if captures of the project do not have it.
+    folder: Option<PathBuf>,
+    /// Other sessions, calls of which ran at the same time.
+    with: Vec<String>,
+}
+
+impl MarkFacts {
+    fn of(text: Option<&str>) -> Self {
+        text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+    }
+}
+
+/// Returns the label and the text of a prompt that the user wrote, from the label and the metadata
+/// of its mark.
+fn prompt_of(label: Option<&str>, facts: Option<&str>) -> Option<(String, String)> {
+    let number: u32 = label?.strip_prefix(LABEL)?.parse().ok()?;
+    let text = MarkFacts::of(facts).prompt?;
+    let is_own = OWN.iter().any(|own| text.starts_with(own));
+    (!is_own).then(|| (format!("{LABEL}{number}"), text))
+}
+
 impl History {
     /// Reads the events of a task's active history.
     pub fn of(source: &dyn Backend, task: &TaskForm) -> Result<Self> {
@@ -109,7 +161,46 @@ impl History {
             history.follow(place, event.correlation.as_deref(), event.body.as_ref());
             Ok(())
         })?;
+        history.has_prompts = !history.prompts.is_empty();
+        history.look_elsewhere(source, task)?;
         Ok(history)
+    }
+
+    /// Returns the folders that calls since an offset ran in, and that captures of the project do
+    /// not have.
+    pub(super) fn not_covered(&self, since: u64) -> Vec<PathBuf> {
+        let folders = self.elsewhere.iter().filter(|(at, _)| *at >= since);
+        let folders: BTreeSet<&PathBuf> = folders.map(|(_, folder)| folder).collect();
+        folders.into_iter().cloned().collect()
+    }
+
+    /// Returns the other sessions, calls of which ran at the same time as one since an offset.
+    pub(super) fn at_once(&self, since: u64) -> Vec<String> {
+        let sessions = self.shared.iter().filter(|(at, _)| *at >= since);
+        let sessions: BTreeSet<&String> = sessions.map(|(_, session)| session).collect();
+        sessions.into_iter().cloned().collect()
+    }
+
+    /// Finds the facts of the session, and whether it has prompts, in the lineages that it left: a
+    /// rewind to before the first prompt leaves both behind.
+    fn look_elsewhere(&mut self, source: &dyn Backend, task: &TaskForm) -> Result<()> {
+        if self.facts.is_some() && self.has_prompts || task.lineages < 2 {
+            return Ok(());
+        }
+        for lineage in source.lineages(&task.id)?.into_iter().rev() {
+            if lineage.id == task.active || self.facts.is_some() && self.has_prompts {
+                continue;
+            }
+            let end = source.point(&format!("{}/{}", words::encode(&task.id), lineage.id))?;
+            let mut there = Self::default();
+            source.events(&end, 0..end.offset.0, &mut |event| {
+                there.add(event.offset.0, event.time_us.0, event.body.as_ref());
+                Ok(())
+            })?;
+            self.facts = self.facts.take().or(there.facts);
+            self.has_prompts |= !there.prompts.is_empty();
+        }
+        Ok(())
     }
 
     fn add(&mut self, at: u64, time_us: u64, body: Option<&Body>) {
@@ -127,6 +218,11 @@ impl History {
                     prompt.captured = self.captured;
                 }
             }
+            Some(Body::Message(said)) if said.role == "user" => {
+                if let Some(prompt) = self.prompts.last_mut().filter(|it| it.message.is_none()) {
+                    prompt.message = text_of(said);
+                }
+            }
             Some(Body::Application(said)) if said.name == "agent_documents" => {
                 self.is_of_documents = true;
             }
@@ -142,7 +238,6 @@ impl History {
     /// Notes the calls that begin, and those whose files are captured.
     fn follow(&mut self, place: (u64, u64), call: Option<&str>, body: Option<&Body>) {
         match (body, call) {
-            (Some(Body::WorkspaceCaptured(_)), None) => self.open.clear(),
             (Some(Body::CheckpointMarked(mark)), Some(call)) => {
                 self.call_marks.push(place);
                 if let Some(prompt) = self.prompts.last_mut() {
@@ -150,7 +245,6 @@ impl History {
                 }
                 match mark.cause {
                     MarkCause::BeforeTool => {
-                        self.has_calls = true;
                         self.open.insert(call.to_owned());
                     }
                     _ => drop(self.open.remove(call)),
@@ -161,26 +255,15 @@ impl History {
     }
 
     fn mark(&mut self, at: u64, time_us: u64, mark: &CheckpointMarked) {
-        #[derive(Deserialize, Default)]
-        #[serde(default)]
-        struct MarkFacts {
-            prompt: Option<String>,
-            uncaptured: bool,
-        }
         let facts = mark.metadata.as_ref().map(milepost::Json::text);
-        let facts = facts.and_then(|facts| serde_json::from_str::<MarkFacts>(facts).ok());
-        let MarkFacts { prompt, uncaptured } = facts.unwrap_or_default();
-        if uncaptured && let Some(prompt) = self.prompts.last_mut() {
+        let MarkFacts { uncaptured, folder, with, .. } = MarkFacts::of(facts);
+        if let Some(prompt) = self.prompts.last_mut().filter(|_| uncaptured) {
             prompt.late += 1;
         }
-        let number = mark.label.as_deref().and_then(|label| label.strip_prefix(LABEL));
-        let is_number = |number: &str| number.parse::<u32>().is_ok();
-        let label = number.filter(|number| is_number(number) && mark.cause == MarkCause::Step);
-        let (Some(number), Some(text)) = (label, prompt) else { return };
-        if OWN.iter().any(|own| text.starts_with(own)) {
-            return;
-        }
-        let label = format!("{LABEL}{number}");
+        self.elsewhere.extend(folder.map(|folder| (at, folder)));
+        self.shared.extend(with.into_iter().map(|session| (at, session)));
+        let label = mark.label.as_deref().filter(|_| mark.cause == MarkCause::Step);
+        let Some((label, text)) = prompt_of(label, facts) else { return };
         // The hook of a call may be faster than the document of the session with the prompt.
         let calls = std::mem::take(&mut self.call_marks);
         let (earlier, own): (Vec<_>, Vec<_>) =
@@ -193,6 +276,7 @@ impl History {
         self.prompts.push(Prompt {
             label,
             text,
+            message: None,
             at,
             time_us,
             calls: 0,

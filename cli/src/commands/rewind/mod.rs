@@ -16,9 +16,11 @@ mod place;
 mod print;
 mod way;
 
+use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 
+use milepost::events::MarkCause;
 use milepost_api::TaskForm;
 
 use self::history::History;
@@ -29,20 +31,28 @@ use self::way::Way;
 use super::confirm::confirm;
 use super::under_agent;
 use crate::args;
-use crate::backend::{Backend, Local};
+use crate::backend::{Backend, CheckpointsAsked, Local};
 use crate::error::{Failure, Result};
-use crate::output::{Out, note, printable, words};
+use crate::output::{Out, StoreOption, note, printable, words};
 use crate::outside;
-use crate::store_locator::{Opened, StoreArgs};
+use crate::store_locator::{self, Opened, StoreArgs};
 
-/// Number of tasks among which the last session is looked for.
-const LOOKED_AT: usize = 100;
+/// Number of checkpoints among which the last prompt is looked for, and the size of a page of them.
+const LOOKED_AT: usize = 50_000;
+const PAGE: usize = 500;
+
+/// Number of stores of folders that are gone that a hint names.
+const NAMED: usize = 3;
 
 pub fn run(store: &StoreArgs, args: &args::Rewind, out: &mut Out) -> Result<()> {
     let (opened, folder) = match store.named().is_some() {
-        true => (store.find(false, false)?, None),
+        true => {
+            // A folder that was moved is captured under its old path.
+            let moved = args.options.moved.then(super::agent::project).transpose()?;
+            (store.find(false, false)?, moved)
+        }
         false => {
-            let (project, dir) = recorded(&super::agent::project()?)?;
+            let (project, dir) = recorded(store, args)?;
             if !args.conversation_only && super::agent::has_no_files(&project) {
                 let shown = project.display();
                 return Err(Failure::new(format!(
@@ -51,6 +61,7 @@ pub fn run(store: &StoreArgs, args: &args::Rewind, out: &mut Out) -> Result<()> 
                 .hint("`--conversation-only` takes back the conversation"));
             }
             catch_up::spool(&project);
+            store.name_of_project(&dir);
             (store.find_at(&dir)?, Some(project))
         }
     };
@@ -75,19 +86,70 @@ pub fn run(store: &StoreArgs, args: &args::Rewind, out: &mut Out) -> Result<()> 
 }
 
 /// Returns the project and its store: this one, or else the nearest folder above it that has
-/// sessions. The home folder and those above it have sessions without files.
-fn recorded(project: &Path) -> Result<(PathBuf, PathBuf)> {
-    let store = |folder: &Path| outside::store_of(folder).filter(|store| store.is_dir());
+/// sessions. The home folder and those above it have sessions without files. Of a project whose
+/// folder is gone, the store is found from a folder above it.
+fn recorded(store: &StoreArgs, args: &args::Rewind) -> Result<(PathBuf, PathBuf)> {
+    let project = super::agent::project()?;
+    let store_of = |folder: &Path| outside::store_of(folder).filter(|store| store.is_dir());
     let above =
         project.ancestors().skip(1).take_while(|folder| !super::agent::has_no_files(folder));
-    let found = std::iter::once(project).chain(above).find_map(|folder| {
-        let store = store(folder)?;
+    let found = std::iter::once(project.as_path()).chain(above).find_map(|folder| {
+        let store = store_of(folder)?;
         Some((folder.to_owned(), store))
     });
-    found.ok_or_else(|| {
-        Failure::new(format!("no session was recorded in {}", project.display()))
-            .hint("`milepost agent install NAME` records the next ones")
-    })
+    let session = Place::parse(args.place.as_deref())?.session;
+    let has_session = |dir: &Path| match &session {
+        Some(session) => is_in(store, dir, session),
+        None => true,
+    };
+    if let Some(found) = found.as_ref().filter(|(_, dir)| has_session(dir)) {
+        return Ok(found.clone());
+    }
+    let here = store_locator::here()?;
+    let gone = outside::gone();
+    let below = gone.iter().filter(|(project, _)| project.starts_with(&here));
+    let mut below = below.filter(|(_, dir)| has_session(dir));
+    match (below.next(), below.next(), found) {
+        (Some(gone), None, None) => Ok(gone.clone()),
+        (Some(gone), None, Some(_)) if session.is_some() => Ok(gone.clone()),
+        (_, _, Some(found)) => Ok(found),
+        (_, _, None) => Err(not_recorded(&project, &gone)),
+    }
+}
+
+/// Returns `true` if a store has a session.
+fn is_in(store: &StoreArgs, dir: &Path, session: &str) -> bool {
+    match store.find_at(dir) {
+        Ok(Opened::Remote(there)) => there.task(session).is_ok(),
+        Ok(Opened::Local(engine)) => {
+            let is_in = Local(&engine).task(session).is_ok();
+            engine.close().is_ok() && is_in
+        }
+        Err(_) => false,
+    }
+}
+
+/// Returns the failure for a folder without sessions. It names the stores of folders that are gone:
+/// this one may be one of them, renamed.
+fn not_recorded(project: &Path, gone: &[(PathBuf, PathBuf)]) -> Failure {
+    let failure = Failure::new(format!("no session was recorded in {}", project.display()));
+    // A folder is renamed more often than it is moved far away.
+    let beside = |(old, _): &&(PathBuf, PathBuf)| old.parent() == project.parent();
+    let likely = gone.iter().filter(beside).chain(gone.iter().filter(|one| !beside(one)));
+    let named: Vec<String> = likely
+        .take(NAMED)
+        .map(|(old, store)| {
+            let option = StoreOption::store(store);
+            format!("those of {}: `milepost {option} rewind --list`", old.display())
+        })
+        .collect();
+    match named.is_empty() {
+        true => failure.hint("`milepost agent install NAME` records the next ones"),
+        false => failure.hint(format!(
+            "sessions of folders that are gone: {}; with `--moved` files go back in this folder",
+            named.join("; ")
+        )),
+    }
 }
 
 /// Becomes the agent, in the folder of the session.
@@ -111,6 +173,9 @@ fn on(
 ) -> Result<Option<Resume>> {
     let place = Place::parse(args.place.as_deref())?;
     let (task, history) = session(source, place.session.as_deref())?;
+    if history.prompts.is_empty() && history.has_prompts {
+        return Err(before_the_first(&task));
+    }
     if history.prompts.is_empty() && history.facts.is_some() {
         return Err(without_prompts(&task, &history));
     }
@@ -128,7 +193,7 @@ fn on(
     let gone = history.prompts.get(chosen..).unwrap_or_default();
     let Some(prompt) = gone.first() else { return Err(no_prompt(&history)) };
     if let Some(folder) = folder.filter(|_| !args.conversation_only) {
-        catch_up::folder(source, &task.id, &history, folder);
+        catch_up::calls(source, folder, &task.id, &history);
     }
     let agent = under_agent::variable();
     let is_dry = args.options.dry_run || agent.is_some();
@@ -136,7 +201,12 @@ fn on(
     // Without a terminal, and for a plan only, contested paths stay.
     let asks = !args.yes && !is_dry;
     way.make_plan(source, asks, out)?;
-    print::plan(&task.id, gone, &way, is_dry, out)?;
+    let not_covered = match args.conversation_only {
+        true => Vec::new(),
+        false => history.not_covered(prompt.at),
+    };
+    let way_out = |way| (way, not_covered.as_slice());
+    print::plan(&task.id, gone, way_out(&way), is_dry, out)?;
     if let Some(agent) = agent {
         let again = format!("milepost rewind {}@{}", words::encode(&task.id), prompt.label);
         return Err(under_agent::failure(agent).hint(format!("the user goes back with `{again}`")));
@@ -144,47 +214,61 @@ fn on(
     if is_dry {
         return Ok(None);
     }
+    out.flush()?;
     confirm(args.yes, "", "Go back?")?;
     let form = way.go(source, out)?;
-    print::went(&task, &form, &way, out)?;
+    print::went(&task, &form, way_out(&way), prompt, out)?;
     Ok(way.resume)
 }
 
-/// Returns a session, or the last one that has prompts, with all that its file has by now.
+/// Returns a session, or the one of the last prompt, with all that its file has by now.
 fn session(source: &dyn Backend, id: Option<&str>) -> Result<(TaskForm, History)> {
-    let caught_up = |task: TaskForm, history: History| -> Result<(TaskForm, History)> {
-        if !catch_up::file(source, &history) {
-            return Ok((task, history));
-        }
-        let task = source.task(&words::encode(&task.id))?;
-        let history = History::of(source, &task)?;
-        Ok((task, history))
+    let task = match id {
+        Some(id) => source.task(id)?,
+        None => last_session(source)?,
     };
-    if let Some(id) = id {
-        let task = source.task(id)?;
-        let history = History::of(source, &task)?;
-        return caught_up(task, history);
+    let history = History::of(source, &task)?;
+    if !catch_up::file(source, &history) {
+        return Ok((task, history));
     }
-    let mut tasks = source.summaries(None, None, LOOKED_AT, None)?.items;
-    tasks.sort_by_key(|task| std::cmp::Reverse(task.changed_us.0));
-    let mut without = None;
-    for task in tasks {
-        let task = source.task(&words::encode(&task.id))?;
-        let history = History::of(source, &task)?;
-        if history.facts.is_some() {
-            let (task, history) = caught_up(task, history)?;
-            // One with calls and no prompt is the last session all the same.
-            if !history.prompts.is_empty() || history.has_calls {
-                return Ok((task, history));
+    let task = source.task(&words::encode(&task.id))?;
+    let history = History::of(source, &task)?;
+    Ok((task, history))
+}
+
+/// Returns the session of the last prompt, in the order of the log: times are those of clocks, and
+/// the end of another session is no prompt. A call is one where hooks tell no prompts.
+fn last_session(source: &dyn Backend) -> Result<TaskForm> {
+    let (mut cursor, mut seen) = (None, BTreeMap::new());
+    for _ in 0..LOOKED_AT / PAGE {
+        let asked = CheckpointsAsked { limit: PAGE, cursor, ..CheckpointsAsked::default() };
+        let page = source.checkpoints(&asked)?;
+        for mark in page.items {
+            let is_prompt = history::is_prompt(&mark);
+            if !is_prompt && mark.cause != MarkCause::BeforeTool {
+                continue;
             }
-            without.get_or_insert((task, history));
+            let (is_session, has_prompts) = match seen.get(&mark.task) {
+                Some(known) => *known,
+                None => {
+                    let task = source.task(&words::encode(&mark.task))?;
+                    let history = History::of(source, &task)?;
+                    let known = (history.facts.is_some(), history.has_prompts);
+                    seen.insert(mark.task.clone(), known);
+                    known
+                }
+            };
+            if is_session && (is_prompt || !has_prompts) {
+                return source.task(&words::encode(&mark.task));
+            }
+        }
+        cursor = page.next;
+        if cursor.is_none() {
+            break;
         }
     }
-    // The last session that has files, and no conversation.
-    without.ok_or_else(|| {
-        Failure::new("no session with a prompt was recorded here")
-            .hint("`milepost tasks` lists what was")
-    })
+    Err(Failure::new("no session with a prompt was recorded here")
+        .hint("`milepost tasks` lists what was"))
 }
 
 /// Returns the index of the chosen prompt. `None`: none was named.
@@ -195,6 +279,15 @@ fn chosen(history: &History, named: &Named) -> Result<Option<usize>> {
         Named::Label(label) => history.prompts.iter().rposition(|prompt| prompt.label == *label),
     };
     found.map(Some).ok_or_else(|| no_prompt(history))
+}
+
+/// The failure for a session that was taken back to before its first prompt.
+fn before_the_first(task: &TaskForm) -> Failure {
+    let id = words::encode(&task.id);
+    let text = format!("session {} was taken back to before its first prompt", task.id);
+    Failure::new(printable(&text).to_string()).hint(format!(
+        "`milepost undo {id}` brings it back, `milepost lineages {id}` shows what was left"
+    ))
 }
 
 /// The failure for a session without a prompt.

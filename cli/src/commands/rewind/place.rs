@@ -27,6 +27,8 @@ impl Place {
         let Some(text) = text else { return Ok(Self { session: None, prompt: Named::None }) };
         let session = |name: &str| (!name.is_empty()).then(|| name.to_owned());
         if let Some((name, back)) = text.rsplit_once('~') {
+            // `SESSION@~1` is meant as `SESSION~1`.
+            let name = name.strip_suffix('@').unwrap_or(name);
             let back = back.parse().ok().filter(|back| *back > 0).ok_or_else(|| wrong(text))?;
             return Ok(Self { session: session(name), prompt: Named::Back(back) });
         }
@@ -70,6 +72,7 @@ mod tests {
         assert_eq!(of("@prompt-2"), (String::new(), label("prompt-2")));
         assert_eq!(of("s1@prompt-02"), ("s1".into(), label("prompt-2")));
         assert_eq!(of("s1~3"), ("s1".into(), Named::Back(3)));
+        assert_eq!(of("s1@~3"), ("s1".into(), Named::Back(3)));
         assert_eq!(of("~1"), (String::new(), Named::Back(1)));
         assert_eq!(of("s1"), ("s1".into(), Named::None));
         for text in ["~0", "~x", "s1@", "s1@best"] {

@@ -1,19 +1,23 @@
 //! Prompts and plans of a rewind, printed.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::path::PathBuf;
 
 use milepost_api::{Big, FilesForm, TaskForm};
-use milepost_workspace::TreePath;
+use milepost_workspace::{ConflictWhy, PathConflict, Plan};
 use serde_json::{Value, json};
 
 use super::history::{History, Prompt};
 use super::way::Way;
 use crate::backend::Backend;
 use crate::commands::confirm::is_yes;
-use crate::commands::workspace_args;
 use crate::error::{Failure, Result};
-use crate::output::{Out, age, count, printable, words};
+use crate::output::{Out, age, count, printable, printable_lines, with_store, words};
 use crate::store_locator::now_us;
+
+/// Reason why the files of a folder stay.
+const NOT_COVERED: &str =
+    "a call ran there, outside of what captures of this project have; its files stay";
 
 /// Number of prompts that are listed to pick from.
 const LISTED: usize = 20;
@@ -30,7 +34,8 @@ pub(super) fn pick(
         return Err(Failure::new("no prompt is named")
             .hint("`milepost rewind ~1` takes back the last one; `--list` lists them"));
     }
-    list_some(source, task, all.get(all.len().saturating_sub(LISTED)..), out)?;
+    let last = all.get(all.len().saturating_sub(LISTED)..);
+    list_some(source, task, (history, last), out)?;
     out.flush()?;
     let answer = asked("Back to before which prompt? [number] ")?;
     let label = format!("prompt-{}", answer.trim_start_matches("prompt-"));
@@ -49,7 +54,7 @@ pub(super) fn list(
     out: &mut Out,
 ) -> Result<()> {
     if !out.json {
-        return list_some(source, task, Some(&history.prompts), out);
+        return list_some(source, task, (history, Some(&history.prompts)), out);
     }
     let form = |prompt: &Prompt| {
         let Prompt { label, text, time_us, calls, .. } = prompt;
@@ -58,13 +63,14 @@ pub(super) fn list(
         json!({ "label": label, "text": text, "time_us": time_us, "calls": calls, "files": files })
     };
     let prompts: Vec<Value> = history.prompts.iter().map(form).collect();
-    Ok(out.json(&json!({ "task": task.id, "prompts": prompts }))?)
+    let not_covered = history.not_covered(0);
+    Ok(out.json(&json!({ "task": task.id, "prompts": prompts, "not_covered": not_covered }))?)
 }
 
 fn list_some(
     source: &dyn Backend,
     task: &TaskForm,
-    listed: Option<&[Prompt]>,
+    (history, listed): (&History, Option<&[Prompt]>),
     out: &mut Out,
 ) -> Result<()> {
     out.line(printable(&format!("session {}", task.id)))?;
@@ -73,14 +79,29 @@ fn list_some(
         let files = files.map_or_else(|| "? files".to_owned(), |files| count(files, "file"));
         line(prompt, Some(&files), out)?;
     }
+    for folder in history.not_covered(0) {
+        let folder = folder.display();
+        out.line(printable(&format!("{folder}: not covered; {NOT_COVERED}")))?;
+    }
     Ok(())
 }
 
-/// Asks whether a path goes back that the agent and others changed. Elsewhere than on a terminal it
-/// stays as it is.
-pub(super) fn asks_to_take(path: &TreePath) -> Result<bool> {
-    let question = format!("{path} was changed by others, too. Take it back all the same? [y/N] ");
-    Ok(io::stdin().is_terminal() && is_yes(&asked(&question)?))
+/// Asks whether a path goes back that the agent and others changed, or of which it is not known.
+/// Elsewhere than on a terminal it stays as it is.
+pub(super) fn asks_to_take(
+    conflict: &PathConflict,
+    at_once: &[String],
+    out: &mut Out,
+) -> Result<bool> {
+    if !io::stdin().is_terminal() {
+        return Ok(false);
+    }
+    out.flush()?;
+    let sessions = match conflict.why == ConflictWhy::AuthorUnknown && !at_once.is_empty() {
+        true => format!(" (session {} ran at the same time)", at_once.join(", ")),
+        false => String::new(),
+    };
+    Ok(is_yes(&asked(&format!("{conflict}{sessions}. Take it back all the same? [y/N] "))?))
 }
 
 /// Returns what the user answers on the terminal.
@@ -98,27 +119,44 @@ fn line(prompt: &Prompt, files: Option<&str>, out: &mut Out) -> Result<()> {
     let Prompt { label, text, time_us, calls, .. } = prompt;
     let ago = age(now_us().saturating_sub(*time_us));
     let calls = count(*calls, "call");
-    let files = files.map(|files| format!("{files:<10}  ")).unwrap_or_default();
+    let files = files.map(|files| format!("{files:<12}  ")).unwrap_or_default();
     let line = format!("  {label:<10} {ago:>4}  {calls:<9}  {files}{text}");
     Ok(out.line(printable(line.trim_end()))?)
+}
+
+/// Returns the sentence about a plan, and about folders that captures of the project leave out.
+fn summary(plan: Option<&Plan>, not_covered: &[PathBuf]) -> Option<String> {
+    let plan = plan?;
+    let folders = match not_covered.len() {
+        0 => return Some(plan.summary()),
+        number => count(number as u64, "folder"),
+    };
+    // Nothing says how the folders were then.
+    let goes = match plan.number() {
+        0 if plan.is_whole() => "nothing to take back in the project".to_owned(),
+        number if plan.is_whole() => format!("{} in the project", count(number, "path")),
+        _ => plan.summary(),
+    };
+    Some(format!("{goes}; {folders} of the session that captures do not cover"))
 }
 
 /// Prints what a rewind takes back. As JSON only if nothing else follows.
 pub(super) fn plan(
     task: &str,
     gone: &[Prompt],
-    way: &Way,
+    (way, not_covered): (&Way, &[PathBuf]),
     is_dry: bool,
     out: &mut Out,
 ) -> Result<()> {
     if out.json {
         let prompt = |prompt: &Prompt| {
-            let Prompt { label, text, calls, late, .. } = prompt;
-            json!({ "label": label, "text": text, "calls": calls, "late": late })
+            let Prompt { label, text, message, calls, late, .. } = prompt;
+            json!({ "label": label, "text": text, "prompt": message, "calls": calls, "late": late })
         };
         let prompts: Vec<Value> = gone.iter().map(prompt).collect();
-        let form = json!({ "task": task, "prompts": prompts, "plan": way.plan, "stay": way.stay,
-            "dry_run": true });
+        let form = json!({ "task": task, "prompts": prompts, "plan": way.plan,
+            "stay": way.stay(), "at_the_same_time": way.at_once, "not_covered": not_covered,
+            "summary": summary(way.plan.as_ref(), not_covered), "dry_run": true });
         return if is_dry { Ok(out.json(&form)?) } else { Ok(()) };
     }
     let first = gone.first().map_or("", |prompt| &prompt.label);
@@ -133,13 +171,25 @@ pub(super) fn plan(
     }
     out.line("")?;
     if let Some(plan) = &way.plan {
-        workspace_args::print(plan, out)?;
-        for path in &way.stay {
-            out.line(printable(&format!("= {path}  stays: others changed it, too")))?;
+        for line in plan.to_string().lines() {
+            out.line(printable_lines(line))?;
         }
+        for folder in not_covered {
+            let folder = folder.display();
+            out.line(printable(&format!("= {folder}  not covered: {NOT_COVERED}")))?;
+        }
+        out.line(printable(&summary(Some(plan), not_covered).unwrap_or_default()))?;
     }
     if let Some(session) = &way.session {
-        out.line(printable(&format!("conversation: {}", session.path.display())))?;
+        // A dry run makes no file, and the next one has another name.
+        let path = match is_dry {
+            true => format!(
+                "a new file in {}",
+                session.path.parent().unwrap_or(&session.path).display()
+            ),
+            false => session.path.display().to_string(),
+        };
+        out.line(printable(&format!("conversation: {path}")))?;
     }
     if way.has_no_file {
         out.line(
@@ -153,16 +203,27 @@ pub(super) fn plan(
 }
 
 /// Prints what was done.
-pub(super) fn went(task: &TaskForm, form: &FilesForm, way: &Way, out: &mut Out) -> Result<()> {
+pub(super) fn went(
+    task: &TaskForm,
+    form: &FilesForm,
+    (way, not_covered): (&Way, &[PathBuf]),
+    prompt: &Prompt,
+    out: &mut Out,
+) -> Result<()> {
     let restored = form.restored.as_ref();
+    let plan = way.plan_of(form)?;
     let lineage = restored.map(|restored| restored.lineage.id);
     let kept = restored.and_then(|restored| restored.kept.as_deref()).unwrap_or_default();
     let command = way.resume.as_ref().map(|resume| resume.line());
     if out.json {
         return Ok(out.json(&json!({
             "task": task.id,
-            "plan": workspace_args::plan(form)?,
-            "stay": way.stay,
+            "summary": summary(plan.as_ref(), not_covered),
+            "plan": plan,
+            "stay": way.stay(),
+            "at_the_same_time": way.at_once,
+            "not_covered": not_covered,
+            "prompt": prompt.message,
             "kept": kept,
             "lineage": lineage,
             "session": way.session.as_ref().map(|session| &session.id),
@@ -173,6 +234,9 @@ pub(super) fn went(task: &TaskForm, form: &FilesForm, way: &Way, out: &mut Out) 
     out.line("")?;
     for path in kept {
         out.line(printable(&format!("changed while this ran, and kept: {path}")))?;
+    }
+    if let Some(sentence) = summary(plan.as_ref(), not_covered) {
+        out.line(printable(&sentence))?;
     }
     if let Some(lineage) = lineage {
         out.line(printable(&format!("went back: {} continues in lineage {lineage}", task.id)))?;
@@ -185,5 +249,12 @@ pub(super) fn went(task: &TaskForm, form: &FilesForm, way: &Way, out: &mut Out) 
         out.line(printable(&format!("`{command}` {text}")))?;
     }
     let name = words::encode(&task.id);
-    Ok(out.line(format!("`milepost undo {name}` takes this back"))?)
+    if let Some(message) = &prompt.message {
+        out.line(format!("{} was:", prompt.label))?;
+        for line in message.lines() {
+            out.line(format!("  {}", printable_lines(line)))?;
+        }
+    }
+    let undo = format!("`milepost undo {name}` takes this back");
+    Ok(out.line(printable(&with_store(&undo)))?)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use milepost::Scope;
 use milepost_api::{FilesAsked, FilesForm, FolderAsked, JobAsked, JobResult, PointForm, TaskForm};
 use milepost_formats::session_description;
-use milepost_workspace::{ConflictWhy, PathConflict, Plan, TreePath};
+use milepost_workspace::{ConflictWhy, LeftWhy, PathConflict, Plan, TreePath};
 
 use super::history::{History, Prompt};
 use super::new_session::{NewSession, Resume};
@@ -26,8 +26,10 @@ pub(super) struct Way {
     files: FolderAsked,
     /// The plan of the files, unless they stay.
     pub plan: Option<Plan>,
-    /// Paths that the agent and others changed, and that stay.
-    pub stay: Vec<TreePath>,
+    /// Paths whose changes are not the agent's alone, and that stay, with the reason of each.
+    stay: Vec<PathConflict>,
+    /// Other sessions, calls of which ran at the same time.
+    pub at_once: Vec<String>,
     /// The new session, unless the conversation stays or has no beginning.
     pub session: Option<NewSession>,
     /// The command that continues, unless the conversation stays.
@@ -72,7 +74,8 @@ impl Way {
         let mut files = workspace_args::folder(folder, &args.options)?;
         files.choices.leave_others = true;
         let (task, plan, stay) = (task.id.clone(), None, Vec::new());
-        Ok(Self { task, to, scope, files, plan, stay, session, resume, has_no_file })
+        let at_once = history.at_once(prompt.at);
+        Ok(Self { task, to, scope, files, plan, stay, at_once, session, resume, has_no_file })
     }
 
     /// Makes the plan. Paths that the agent and others changed are decided by the user, or stay.
@@ -89,19 +92,41 @@ impl Way {
             };
             if contested.is_empty() {
                 let form = workspace_args::done(done, &Wording::default(), out)?;
-                self.plan = workspace_args::plan(&form)?;
+                self.plan = self.plan_of(&form)?;
                 return Ok(());
             }
-            for path in contested {
-                match asks && print::asks_to_take(&path)? {
+            for conflict in contested {
+                let Some(path) = conflict.path.clone() else { continue };
+                match asks && print::asks_to_take(&conflict, &self.at_once, out)? {
                     true => self.files.choices.theirs.push(path),
                     false => {
-                        self.files.choices.keep_mine.push(path.clone());
-                        self.stay.push(path);
+                        self.files.choices.keep_mine.push(path);
+                        self.stay.push(conflict);
                     }
                 }
             }
         }
+    }
+
+    /// Returns the plan of a result, with the reasons why paths stay that were not chosen.
+    pub fn plan_of(&self, form: &FilesForm) -> Result<Option<Plan>> {
+        let mut plan = workspace_args::plan(form)?;
+        if let Some(plan) = &mut plan {
+            plan.leave(&self.stay);
+            let of_others = self.at_once.join(", ");
+            let unknown = plan.left.iter_mut().filter(|left| left.why == LeftWhy::AuthorUnknown);
+            unknown.filter(|_| !of_others.is_empty()).for_each(|left| {
+                left.text = format!(
+                    "it stays: it may be of session {of_others}, which ran at the same time"
+                );
+            });
+        }
+        Ok(plan)
+    }
+
+    /// Returns the paths that stay though the user did not choose it.
+    pub fn stay(&self) -> Vec<&TreePath> {
+        self.stay.iter().filter_map(|conflict| conflict.path.as_ref()).collect()
     }
 
     fn description(&self) -> Option<String> {
@@ -177,8 +202,9 @@ impl Way {
     }
 }
 
-/// Returns the paths of a plan that others changed, too, if these are all that is in the way.
-fn contested(failed: &JobFailed) -> Result<Vec<TreePath>> {
+/// Returns the conflicts of a plan about whose changes they are, if these are all that is in the
+/// way.
+fn contested(failed: &JobFailed) -> Result<Vec<PathConflict>> {
     let plan = match failed.result.as_deref() {
         Some(JobResult::Restore(form)) => workspace_args::plan(form)?,
         _ => None,
@@ -188,7 +214,7 @@ fn contested(failed: &JobFailed) -> Result<Vec<TreePath>> {
         matches!(conflict.why, ConflictWhy::Outside | ConflictWhy::AuthorUnknown)
     };
     Ok(match conflicts.iter().all(is_contested) {
-        true => conflicts.into_iter().filter_map(|conflict| conflict.path).collect(),
+        true => conflicts,
         false => Vec::new(),
     })
 }

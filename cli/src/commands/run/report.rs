@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::Done;
 use super::outcome::Outcome;
+use crate::commands::capture;
 use crate::error::Result;
 use crate::output::{Out, big, count, duration, grouped, note, words};
 
@@ -14,12 +15,15 @@ fn described(changes: &FileCounts) -> String {
     if *changes == FileCounts::default() {
         return "nothing changed in the folder".into();
     }
-    let FileCounts { created, changed, deleted, renamed, folders } = changes;
+    let FileCounts { created, changed, deleted, renamed, left_out, folders } = changes;
     let (created, changed) = (grouped(created.0), grouped(changed.0));
     let deleted = grouped(deleted.0);
     let mut said = format!("{created} created, {changed} changed, {deleted} deleted");
     if renamed.0 > 0 {
         said.push_str(&format!(", {} renamed", grouped(renamed.0)));
+    }
+    if left_out.0 > 0 {
+        said.push_str(&format!(", {} left out by one of the captures", grouped(left_out.0)));
     }
     if folders.0 > 0 {
         said.push_str(&format!(", {}", count(folders.0, "folder")));
@@ -42,6 +46,9 @@ pub fn tell(begun: &ToolCallForm, outcome: &Outcome, done: &Done, out: &mut Out)
         said.push_str(&format!("; {}", described(changes)));
     }
     note(&said);
+    if let Some(left_out) = &done.form.left_out {
+        capture::tell_left_out(left_out);
+    }
     let call = || words::address(&begun.task, begun.lineage, begun.at.0);
     let before = begun.before.as_ref().map_or_else(call, place);
     let back = match begun.root {
@@ -76,6 +83,10 @@ fn form(begun: &ToolCallForm, outcome: &Outcome, done: &Done) -> Value {
         "before": begun.before.as_ref().map(|before| side(before, begun.root)),
         "after": done.form.after.as_ref().map(|after| side(after, done.form.root)),
         "changes": done.form.changes,
+        "not_captured": {
+            "before": begun.left_out.as_ref(),
+            "after": done.form.left_out.as_ref(),
+        },
         "recorded": done.failure.is_none(),
         "saved_to": done.saved_to.as_ref().map(|file| file.display().to_string()),
     })

@@ -53,9 +53,14 @@ fn heads(view: &CompareView, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
     let line = format!("{}   {}", fitted(&head(0, "A"), half), fitted(&head(1, "B"), half));
     put(buf, line_of(area, 0), &line, looks.style(Tone::Title));
     let counts = &view.counts;
+    let said = match counts.said.0 {
+        0 => String::new(),
+        said => format!(" ({said} said otherwise)"),
+    };
     let text = match view.is_read {
         true => format!(
-            "the same at the beginning: {}   same {}, changed {}, only A {}, only B {}, moved {}",
+            "the same at the beginning: {}   same {}{said}, changed {}, only A {}, only B {}, \
+             moved {}",
             view.common, counts.same, counts.changed, counts.only_a, counts.only_b, counts.moved
         ),
         false => String::new(),
@@ -67,7 +72,7 @@ fn pair(line: &AlignedForm, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
     let half = usize::from(area.width.saturating_sub(5) / 2);
     let cell = |turn: &Option<TurnForm>| fitted(&turn.as_ref().map(text).unwrap_or_default(), half);
     let tone = match line.op {
-        AlignOp::Same => Tone::Dim,
+        AlignOp::Same | AlignOp::Said => Tone::Dim,
         AlignOp::Changed | AlignOp::Moved => Tone::Changed,
         AlignOp::OnlyA => Tone::Removed,
         AlignOp::OnlyB => Tone::Added,

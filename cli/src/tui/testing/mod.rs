@@ -193,6 +193,7 @@ pub fn alignment(ops: &[AlignOp]) -> AlignmentForm {
         let one = |is_there: bool| is_there.then(|| turn(at as u64, at as u64 * 2));
         let (count, a, b) = match op {
             AlignOp::Same => (&mut counts.same, true, true),
+            AlignOp::Said => (&mut counts.said, true, true),
             AlignOp::Changed => (&mut counts.changed, true, true),
             AlignOp::OnlyA => (&mut counts.only_a, true, false),
             AlignOp::OnlyB => (&mut counts.only_b, false, true),

@@ -84,6 +84,9 @@ pub(crate) fn has_captures(catalog: &Catalog, task: TaskNo) -> Result<bool> {
     if catalog.tally(task)?.captured {
         return Ok(true);
     }
+    if !catalog.has_bases(task)? {
+        return Ok(false);
+    }
     for (lineage, _) in catalog.lineages(task)? {
         if let Some(entry) = catalog.base(task, lineage)?
             && workspace(catalog, &entry)?.is_some()

@@ -1,6 +1,7 @@
 //! The report of a verification.
 
 use milepost_store::Fault;
+use milepost_store::open_report::Repair;
 
 /// Counts and faults of a verification.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,10 +31,13 @@ pub struct VerifyReport {
     pub chunks: u64,
     /// The faults found. It is empty if everything is as it was written.
     pub faults: Vec<Fault>,
+    /// Damage that was repaired before, and that was not acknowledged: see
+    /// [`Integrity::acknowledge_repairs`](crate::integrity::Integrity::acknowledge_repairs).
+    pub repairs: Vec<Repair>,
 }
 
 impl VerifyReport {
-    /// Returns `true` if everything is as it was written.
+    /// Returns `true` if everything is as it was written, possibly after a repair.
     pub fn is_clean(&self) -> bool {
         self.faults.is_empty()
     }

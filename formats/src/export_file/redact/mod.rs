@@ -1,11 +1,17 @@
 //! Redaction of secrets in texts, by the patterns of `docs/EXPORT.md`.
 //!
 //! ```text
+//! search    finds of secrets in a text, and in readings of it
 //! patterns  patterns of secrets, and names of fields with one
+//! tokens    tokens that are known by their form
+//! views     readings of a text
 //! walk      the strings of a JSON text
 //! ```
 
 mod patterns;
+mod search;
+mod tokens;
+mod views;
 mod walk;
 
 use std::borrow::Cow;
@@ -15,11 +21,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use data_encoding::BASE64;
 use milepost::events::Control;
 use milepost::{Body, CheckpointId, Hash};
-use regex::{Regex, RegexBuilder};
+use regex::RegexBuilder;
 use serde::de::IgnoredAny;
 
 use super::write::Redact;
-use patterns::{PATTERNS, is_secret, is_token};
+use patterns::{is_secret, is_token};
+use search::Search;
 use walk::text_of;
 pub(super) use walk::{Strings, Walk};
 
@@ -38,20 +45,12 @@ const DEPTH_MAX: usize = 100;
 
 /// The compiled patterns.
 pub struct Patterns {
-    patterns: Vec<Ready>,
+    search: Search,
     /// Set if the names of fields are searched, too.
     fields: bool,
     stand_ins: StandIns,
     /// New ids of the checkpoints that have one.
     renamed: RefCell<BTreeMap<String, CheckpointId>>,
-}
-
-struct Ready {
-    pattern: Regex,
-    /// The replacement.
-    instead: &'static str,
-    /// The replacement under a size limit. It is never longer than the secret.
-    brief: &'static str,
 }
 
 /// Source of the hashes that replace ids, hashes and idempotency keys. None of them tells the
@@ -77,22 +76,11 @@ impl StandIns {
     }
 }
 
-impl Ready {
-    fn of(pattern: Regex, instead: &'static str) -> Self {
-        let brief = match instead {
-            _ if instead.ends_with('@') => "${1}*@",
-            _ if instead.starts_with('$') => "${1}*",
-            _ => "*",
-        };
-        Self { pattern, instead, brief }
-    }
-}
-
 impl Patterns {
     /// Compiles the patterns. Ids and keys get replacements that depend on the secret.
     pub fn new(secret: [u8; 32]) -> Result<Self, regex::Error> {
         Ok(Self {
-            patterns: built_in()?,
+            search: Search::built_in()?,
             fields: true,
             stand_ins: StandIns::Keyed(secret),
             renamed: RefCell::default(),
@@ -102,17 +90,13 @@ impl Patterns {
     /// Compiles the patterns, unless they are not wanted, and further ones. The same texts in the
     /// same order get the same replacements.
     pub fn counted(secrets: bool, withhold: &[String]) -> Result<Self, regex::Error> {
-        // Before the built-in ones, which would change what they match.
-        let mut patterns = Vec::new();
+        let mut search = if secrets { Search::built_in()? } else { Search::default() };
         for pattern in withhold {
             let compiled = RegexBuilder::new(pattern).size_limit(PATTERN_BYTES).build()?;
-            patterns.push(Ready::of(compiled, "[redacted:withhold]"));
-        }
-        if secrets {
-            patterns.extend(built_in()?);
+            search.withhold.push(compiled);
         }
         Ok(Self {
-            patterns,
+            search,
             fields: secrets,
             stand_ins: StandIns::Counted(RefCell::default()),
             renamed: RefCell::default(),
@@ -126,16 +110,7 @@ impl Patterns {
     }
 
     fn redacted<'a>(&self, text: &'a str, brief: bool) -> Cow<'a, str> {
-        let mut text = Cow::Borrowed(text);
-        for ready in &self.patterns {
-            let instead = match brief {
-                true => ready.brief,
-                false => ready.instead,
-            };
-            if let Cow::Owned(replaced) = ready.pattern.replace_all(&text, instead) {
-                text = Cow::Owned(replaced);
-            }
-        }
+        let text = self.search.redacted(text, brief);
         match self.renamed_in(&text) {
             Some(renamed) => Cow::Owned(renamed),
             None => text,
@@ -206,12 +181,6 @@ fn is_shallow(json: &str) -> bool {
         }
     }
     true
-}
-
-fn built_in() -> Result<Vec<Ready>, regex::Error> {
-    let ready =
-        |(pattern, instead): patterns::Pattern| Ok(Ready::of(Regex::new(pattern)?, instead));
-    PATTERNS.into_iter().map(ready).collect()
 }
 
 /// Returns `true` for the name of a kind of events, which any event of that kind has.

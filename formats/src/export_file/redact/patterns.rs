@@ -1,57 +1,145 @@
 //! Patterns of secrets in a text, and names of fields with a secret.
 
-/// A pattern and its replacement. Groups are kept: they name the purpose of the secret.
-pub type Pattern = (&'static str, &'static str);
+/// A name and a pattern. Its groups are the secret; without one, all of it is.
+pub type Pattern = (&'static str, String);
 
-pub const PATTERNS: [Pattern; 13] = [
-    (
-        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\z)",
-        "[redacted:private-key]",
-    ),
-    (r"\bsk-[A-Za-z0-9_-]{16,}", "[redacted:api-key]"),
-    (r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})", "[redacted:github]"),
-    (r"\bglpat-[A-Za-z0-9_-]{16,}", "[redacted:gitlab]"),
-    (r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b", "[redacted:aws]"),
-    (r"\bxox[abeprs]-[A-Za-z0-9-]{10,}", "[redacted:slack]"),
-    (r"\bAIza[0-9A-Za-z_-]{35}", "[redacted:google]"),
-    (r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+", "[redacted:jwt]"),
-    (r"(?i)(\bbearer\s+)[A-Za-z0-9._~+/=-]{8,}", "${1}[redacted:bearer]"),
-    (
-        r#"(?i)(\bauthorization\\*["']?\s*[:=]\s*\\*["']?basic\s+)[A-Za-z0-9+/=]+"#,
-        "${1}[redacted:basic]",
-    ),
-    // A password may contain an `@`; the last one is before the host.
-    (r#"([A-Za-z][A-Za-z0-9+.-]*://[^\s/:@]*:)[^\s/"'`<>]+@"#, "${1}[redacted:url]@"),
-    // `name: value`, `"name" => "value"`, `x['name'] = b'value'`, `\"name\": \"value\"`
-    (
-        r#"(?ix)
-        ( (?:password|passwd|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key)
-          \\*["'`]? \s* \]? \s* (?: => | := | ={1,3} | : ) \s* )
-        (?: \\+"(?s:.*?)\\+" | \\+'(?s:.*?)\\+'
-          | [bfru]{0,2}"(?:[^"\\]|\\(?s:.))*" | [bfru]{0,2}'(?:[^'\\]|\\(?s:.))*'
-          | [^\s"',;&]+ )"#,
-        "${1}[redacted:pair]",
-    ),
-    // `--name value`
-    (
-        r#"(?ix)
-        ( --[a-z-]* (?:password|passwd|pwd|secret|token|api-?key|access-?key|private-?key) \s+ )
-        (?: "[^"]*" | '[^']*' | [^\s"'-][^\s"']* )"#,
-        "${1}[redacted:pair]",
-    ),
-];
+/// Names of values that are secrets, as programs write them.
+const PAIRS: &str = "pass(?:word|wd|phrase|code)|pwd|secret|token|credentials?|cookies?|_auth|\
+    (?:api|access|account|auth|encryption|master|private|secret|service|session|shared|signing)\
+    [_-]?key";
+
+/// A value to its end: words of a shell or a program, which may be quoted, escaped and continued on
+/// the next line. An open quote ends with its line.
+const VALUE: &str = r#"
+    (?: \\+"(?s:.*?)\\+" | \\+'(?s:.*?)\\+'
+      | """(?s:.*?)(?:"""|\z) | '''(?s:.*?)(?:'''|\z)
+      | [bfru]{0,2} (?: "(?:[^"\\]|\\(?s:.))*" | '(?:[^'\\]|\\(?s:.))*' | `[^`]*` )
+        (?: "(?:[^"\\]|\\(?s:.))*" | '(?:[^'\\]|\\(?s:.))*' | \\(?s:.) | [^\ \t\r\n"'`,;:)}\]>\\] )*
+      | [bfru]{0,2} ["'`] [^\r\n]*
+      | (?: \\(?:\r\n|(?s:.)) | [^\ \t\r\n"'`\\] )
+        (?: "[^"\r\n]*" | '[^'\r\n]*' | \\(?:\r\n[\ \t]*|\n[\ \t]*|(?s:.)) | [^\ \t\r\n] )* )"#;
+
+/// The rest of a command, on lines that are continued.
+const ARGUMENTS: &str = r"(?: [^\r\n\\] | \\\r?\n | \\. )*?";
+
+/// Schemes of an `Authorization` that are no secret.
+const SCHEMES: &str = concat!(
+    r"(?:(?:api-?key|aws4-hmac-sha256|basic|bearer|digest|hawk|key|negotiate|ntlm|oauth|token)",
+    r"[\ \t]+)?"
+);
+
+/// Returns the patterns, the more telling ones first.
+pub fn patterns() -> Vec<Pattern> {
+    vec![
+        ("private-key", between("PRIVATE KEY")),
+        ("private-key", r"(?i)Private-Lines: *\d+(?s:.*?)(?:Private-MAC:[^\r\n]*|\z)".to_owned()),
+        ("bearer", r"(?i)\bbearer\s+([A-Za-z0-9._~+/=-]{8,})".to_owned()),
+        ("basic", header("authorization", r"basic[\ \t]+")),
+        ("authorization", header("authorization", SCHEMES)),
+        ("cookie", header("cookie2?", "")),
+        // A password may contain an `@`; the last one is before the host.
+        ("url", r#"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@]*:([^\s/"'`<>]+)@"#.to_owned()),
+        (
+            "netrc",
+            format!(
+                r"(?ix)\b (?: (?:machine|login|account)\s+\S+ | default ) \s+ password
+                    \s+ ({VALUE})"
+            ),
+        ),
+        (
+            "command",
+            format!(
+                r#"(?ix)\b(?:curl|wget|https?|xh)\b {ARGUMENTS} [\ \t]
+                   (?: -u | --user | --proxy-user | -a | --auth ) [\ \t=]*
+                   (?: "[^\s:"']*:([^"\r\n]+) | '[^\s:"']*:([^'\r\n]+) | [^\s:"']*:({VALUE}) )"#
+            ),
+        ),
+        (
+            "command",
+            format!(r"(?ix)\bcurl\b {ARGUMENTS} [\ \t] (?:-b|--cookie) [\ \t=]* ({VALUE})"),
+        ),
+        (
+            "command",
+            format!(
+                r"(?ix) (?: \b(?:sshpass|mysql|mysqldump|mysqladmin)\b {ARGUMENTS} [\ \t]-p[\ \t]*
+                  | \bdocker[\ \t]+login\b {ARGUMENTS} [\ \t]-p[\ \t]+
+                  | -pass(?:in|out)?[\ \t]+pass: ) ({VALUE})"
+            ),
+        ),
+        // `name: value`, `"name" => "value"`, `x['name'] = b'value'`, `\"name\": \"value\"`
+        (
+            "pair",
+            format!(
+                r#"(?ix) (?:{PAIRS}) \\*["'`]? \s* \]? \s* (?: => | := | ={{1,3}} | : )
+                    \s* ({VALUE})"#
+            ),
+        ),
+        // `name: the value`, alone on its line
+        (
+            "pair",
+            format!(
+                r#"(?imx)^ [\ \t>-]* ["']? [A-Za-z0-9_.\ /-]* (?:{PAIRS}) ["']? [\ \t]* : [\ \t]+
+                   ([^\ \t\r\n|>"'{{\[][^\r\n]*)"#
+            ),
+        ),
+        // `--name value`
+        ("pair", format!(r"(?ix) --[a-z-]* (?:{PAIRS}) (?:\s+|=) ({VALUE})")),
+        // `<name>value</name>`
+        ("pair", format!(r"(?ix) <[A-Za-z0-9:._-]* (?:{PAIRS}) (?:\ [^<>]*)? > ([^<]+)")),
+    ]
+}
+
+/// Returns the pattern of a block in the armor of PEM or PGP, which may be cut.
+fn between(title: &str) -> String {
+    let line = |verb: &str| format!(r"-{{3,5}} ?{verb} [^\r\n-]*{title}[^\r\n-]*-{{3,5}}");
+    format!(r"{}(?s:.*?)(?:{}|\z)", line("BEGIN"), line("END"))
+}
+
+/// Returns the pattern of a header: within quotes, with a quoted name and value, or a line.
+fn header(name: &str, scheme: &str) -> String {
+    format!(
+        r#"(?ix) (?: "[\ \w-]*{name}\ *[:=]\ *{scheme}([^"\r\n]+)
+            | '[\ \w-]*{name}\ *[:=]\ *{scheme}([^'\r\n]+)
+            | {name}\\*["'`]\ *\]?\ *(?:=>|[:=])\ *\[?\ *\\*["'`]{scheme}([^"'`\r\n]+)
+            | {name}\ *[:=]\ *{scheme}([^\r\n]+) )"#
+    )
+}
+
+/// Beginning of a value in a block of lines: `name: |`, `name: >-`. The group is the indentation.
+pub fn block() -> String {
+    format!(
+        r#"(?imx)^ ( (?:[\ \t]|-\ )* ) ["']? [A-Za-z0-9_.\ /-]* (?:{PAIRS}) ["']? [\ \t]* :
+           (?:[\ \t]+![^\s]*)? (?:[\ \t]+&[^\s]*)? [\ \t]+ [|>] [+\-0-9]{{0,2}} [\ \t]*
+           (?:\#[^\r\n]*)? \r?\n"#
+    )
+}
 
 /// Endings of the names of fields with a secret. `-`, `_` and spaces are ignored.
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 24] = [
     "password",
     "passwd",
+    "passphrase",
+    "passcode",
     "pwd",
     "secret",
     "token",
+    "credential",
+    "credentials",
+    "cookie",
+    "cookies",
+    "authorization",
     "apikey",
     "accesskey",
+    "accountkey",
+    "authkey",
+    "encryptionkey",
+    "masterkey",
     "privatekey",
-    "authorization",
+    "secretkey",
+    "servicekey",
+    "sessionkey",
+    "sharedkey",
+    "signingkey",
 ];
 
 /// Returns `true` if a field of this name has a secret.

@@ -1,3 +1,4 @@
+use super::views::View;
 use super::*;
 
 fn redacted(json: &str) -> String {
@@ -9,17 +10,36 @@ fn secrets() -> Vec<(&'static str, String)> {
     // Assembled at run time, so that scanners find no secret in this file.
     let long = "aB3".repeat(12);
     let jwt = format!("eyJ{long}.eyJ{long}.{long}");
+    let hex = "0badcafe".repeat(8);
     vec![
+        ("milepost", format!("mp_0badcafe_{long}")),
+        ("milepost", format!("ms_{hex}")),
         ("api-key", format!("sk-proj-{long}")),
+        ("api-key", format!("sk-ant-api03-{long}")),
         ("github", format!("ghp_{long}")),
         ("github", format!("github_pat_{long}")),
         ("gitlab", format!("glpat-{long}")),
         ("aws", format!("AKIA{}", "A1B2C3D4E5F6G7H8")),
         ("slack", format!("xoxb-123-{long}")),
+        ("slack", format!("xapp-1-{long}")),
         ("google", format!("AIza{}", &long[..35])),
+        ("google", format!("GOCSPX-{long}")),
+        ("google", format!("ya29.{long}")),
         ("jwt", jwt),
+        ("stripe", format!("sk_live_{long}")),
+        ("stripe", format!("rk_test_{long}")),
+        ("hugging-face", format!("hf_{long}")),
+        ("npm", format!("npm_{long}")),
+        ("pypi", format!("pypi-{long}")),
+        ("sendgrid", format!("SG.{}.{long}", &long[..22])),
+        ("azure", format!("abc8Q~{}", &long[..34])),
+        ("telegram", format!("123456789:AA{}", &long[..33])),
+        ("age", format!("AGE-SECRET-KEY-1{long}")),
     ]
 }
+
+/// The place of a token of GitHub in them.
+const GITHUB: usize = 4;
 
 #[test]
 fn each_pattern_is_found_wherever_it_stands() {
@@ -37,7 +57,7 @@ fn what_a_secret_was_for_stays() {
         ("Bearer abcdefgh1234", "Bearer [redacted:bearer]"),
         ("Authorization: Basic YTpi", "Authorization: Basic [redacted:basic]"),
         ("https://ana:hunter2@host/", "https://ana:[redacted:url]@host/"),
-        ("password=hunter2&x=1", "password=[redacted:pair]&x=1"),
+        ("password=hunter2&x=1", "password=[redacted:pair]"),
         ("DB_PASSWORD='a b', y", "DB_PASSWORD=[redacted:pair], y"),
         ("api-key: 1234", "api-key: [redacted:pair]"),
     ] {
@@ -105,6 +125,56 @@ fn pairs_are_found_as_programs_print_them() {
         "mysql --password 'a hunter2'",
         "https://u:p@hunter2@host/",
         "redis://:hunter2@host/0",
+        // To its end, whatever is in it.
+        "DB_PASSWORD=ab,hunter2",
+        "DB_PASSWORD=ab&hunter2",
+        "DB_PASSWORD=ab;hunter2",
+        "DB_PASSWORD=ab'hunter2",
+        "DB_PASSWORD=ab\"hunter2",
+        "DB_PASSWORD=ab\"c d hunter2\"",
+        "DB_PASSWORD='ab'\"hunter2\"",
+        "DB_PASSWORD=\"ab hunter2",
+        "DB_PASSWORD=ab\\ hunter2",
+        "DB_PASSWORD=ab\\\n  hunter2",
+        "password = \"\"\"\nhunter2\n\"\"\"",
+        "password: correct horse hunter2",
+        "  db password: correct horse hunter2\nnext: 1",
+        // Blocks
+        "password: |\n  hunter2\n",
+        "secret: >-\n  one\n\n  hunter2\nnext: 1",
+        "- token: |2+ # why\n    hunter2",
+        "a:\n  'api_key': !str &x |\r\n    one\r\n    hunter2\r\n",
+        "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nhunter2\n-----END PGP PRIVATE KEY BLOCK-----",
+        "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nhunter2",
+        "Private-Lines: 8\nhunter2\nPrivate-MAC: 00",
+        // Headers
+        "Authorization: token hunter2",
+        "Authorization: ApiKey hunter2",
+        "Proxy-Authorization: hunter2",
+        "Authorization: Digest username=\"a\", response=\"hunter2\"",
+        "curl -H 'Authorization: token ab,hunter2' https://x",
+        "{'Authorization': 'Key hunter2'}",
+        "Cookie: a=1; sid=hunter2",
+        "Set-Cookie: sid=hunter2; Path=/",
+        // Programs
+        "machine example.org login ana password hunter2",
+        "machine example.org\n  login ana\n  password hunter2\n",
+        "curl -u ana:hunter2 https://x",
+        "curl -s \\\n  --user 'ana:a hunter2' https://x",
+        "curl -uana:hunter2 https://x",
+        "curl -b 'sid=hunter2' https://x",
+        "sshpass -p hunter2 ssh x",
+        "mysql -u ana -phunter2 db",
+        "openssl rsa -passin pass:hunter2",
+        "passphrase: hunter2",
+        "SECRET_KEY = 'hunter2'",
+        "AccountName=a;AccountKey=hunter2==;EndpointSuffix=x",
+        "<password>hunter2</password>",
+        // Readings
+        "password%3Dhunter2",
+        "password\u{1b}[0m=\u{1b}[1mhunter2",
+        "\\x70assword=hunter2",
+        "&#112;assword=&quot;a hunter2&quot;",
     ] {
         let found = patterns.text(text, false);
         assert!(!found.contains("hunter2"), "{text}: {found}");
@@ -143,7 +213,7 @@ fn a_name_rule_holds_in_json_that_stands_as_text() {
 #[test]
 fn names_that_become_one_get_numbers() {
     let secrets = secrets();
-    let (one, two) = (&secrets[1].1, format!("{}x", secrets[1].1));
+    let (one, two) = (&secrets[GITHUB].1, format!("{}x", secrets[GITHUB].1));
     let given = format!(r#"{{"a":{{"{one}":1,"{two}":2,"b":3}},"{one}":4}}"#);
     assert_eq!(
         redacted(&given),
@@ -154,7 +224,7 @@ fn names_that_become_one_get_numbers() {
 #[test]
 fn keys_stay_as_different_as_they_were() {
     let patterns = Patterns::new([7; 32]).unwrap();
-    let secret = &secrets()[1].1;
+    let secret = &secrets()[GITHUB].1;
     let (one, two) = (format!("{secret}1"), format!("{secret}2"));
     let key = |key: &str| patterns.key(key, 100);
     assert_eq!(key("plain"), "plain");
@@ -214,5 +284,63 @@ fn what_is_no_secret_stays_word_for_word() {
         "",
     ] {
         assert_eq!(redacted(json), json);
+    }
+}
+
+/// A way to write a text down.
+fn written(secret: &str, way: usize, at: usize) -> String {
+    let (front, back) = secret.split_at(1 + at % (secret.len() - 1));
+    let percent = |text: &str| text.bytes().map(|b| format!("%{b:02X}")).collect::<String>();
+    match way {
+        0 => secret.to_owned(),
+        1 => percent(secret),
+        2 => format!("{}{back}", percent(front)),
+        3 => format!("{front}\u{1b}[31m{back}\u{1b}[0m"),
+        4 => format!("{front}\n{back}"),
+        5 => format!("{front}\\\n    {back}"),
+        6 => format!("{front}\r\n> {back}"),
+        7 => format!("{front}\u{200b}{back}"),
+        8 => BASE64.encode(format!("key {secret}").as_bytes()),
+        9 => secret.bytes().map(|b| format!("\\x{b:02x}")).collect(),
+        10 => secret.bytes().map(|b| format!("&#{b};")).collect(),
+        11 => data_encoding::HEXLOWER.encode(secret.as_bytes()),
+        _ => format!("{front}\u{1b}]8;;x\u{7}{back}"),
+    }
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn a_planted_secret_remains_in_no_way_to_write_it(
+        which in 0_usize..23,
+        way in 0_usize..13,
+        at in 0_usize..1000,
+        before in "([ -~]{0,20}|[ -~\n\u{e9}\u{4e2d}]{0,20}) ",
+        after in "[ \n\"',;&)]([ -~]{0,20}|[ -~\n\u{e9}\u{4e2d}]{0,20})",
+        in_json in proptest::prelude::any::<bool>(),
+    ) {
+        let secret = secrets().swap_remove(which).1;
+        let text = format!("{before}{}{after}", written(&secret, way, at));
+        let patterns = Patterns::new([7; 32]).unwrap();
+        let found = match in_json {
+            true => {
+                let json = serde_json::json!({ "content": [text] }).to_string();
+                let found = patterns.json(&json, false).0;
+                let value: serde_json::Value = serde_json::from_str(&found).unwrap();
+                value["content"][0].as_str().unwrap().to_owned()
+            }
+            false => patterns.text(&text, false),
+        };
+        // No reading of it has a longer part of the secret than what names its kind.
+        let plain = View::plain(&found).map_or(found.clone(), |view| view.text);
+        let decoded = View::decoded(&plain).map_or(plain, |view| view.text);
+        let flat: String = decoded.chars().filter(|c| !c.is_whitespace()).collect();
+        let tail = &secret[secret.len() - 12..];
+        let base64 = BASE64.encode(tail.as_bytes());
+        let hex = data_encoding::HEXLOWER.encode(tail.as_bytes());
+        for left in [tail, &base64[..12], &hex] {
+            proptest::prop_assert!(!flat.contains(left), "{} in {}", left, found);
+        }
     }
 }

@@ -26,6 +26,8 @@ pub(super) fn session_id(start: &[u8], stem: Option<&str>) -> Option<String> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Ids {
+        // `session_id` in lines of `--output-format stream-json`.
+        #[serde(alias = "session_id")]
         session_id: String,
         agent_id: Option<String>,
     }

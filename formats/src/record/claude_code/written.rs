@@ -59,7 +59,10 @@ fn role(events: &[Body], fields: &Object) -> String {
         Body::Message(message) => Some(message.role.clone()),
         _ => None,
     });
-    said.or_else(|| fields.text("type")).unwrap_or_default()
+    let kind = fields.text("type");
+    // A text that the user did not type has another role in the log.
+    let said = said.filter(|role| role != "system" || kind.as_deref() != Some("user"));
+    said.or(kind).unwrap_or_default()
 }
 
 /// Returns the content: text of a user that is alone, or a list of blocks.

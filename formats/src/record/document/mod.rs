@@ -94,14 +94,24 @@ pub(super) fn read(job: &Job<'_>, reader: Reader) -> Result<String> {
     })
 }
 
+/// Reads the JSON values of a whole document.
+pub(super) fn read_values(job: &Job<'_>, reader: Reader) -> Result<Vec<String>> {
+    let text = read(job, reader)?;
+    values(text.strip_prefix('\u{feff}').unwrap_or(&text))
+        .map_err(|error| Error::invalid(format!("{}{}", job.name, no_json(&error))))
+}
+
+/// Returns the place and the reason of an error, as `:LINE:COLUMN: reason`.
+fn no_json(error: &serde_json::Error) -> String {
+    let why = error.to_string();
+    let why = why.split(" at line ").next().unwrap_or_default();
+    format!(":{}:{}: not JSON: {why}", error.line(), error.column())
+}
+
 /// Returns the plans of a document, or an error as `:LINE: reason`.
 pub fn plans(format: Format, text: &str) -> Result<Vec<Plan>, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let json = |error: serde_json::Error| {
-        let why = error.to_string();
-        let why = why.split(" at line ").next().unwrap_or_default();
-        format!(":{}:{}: not JSON: {why}", error.line(), error.column())
-    };
+    let json = |error: serde_json::Error| no_json(&error);
     let form = |what: &str| format!(": {what}");
     if format == Format::OpenAi {
         let values = values(text).map_err(json)?;

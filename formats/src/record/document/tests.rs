@@ -116,7 +116,10 @@ impl Rebuilt {
         }
         if step.remove("history").is_some() {
             self.without_history(step);
-        } else if let Some(answer) = self.open.first() {
+            return self.steps.push(Value::Object(step.clone()));
+        }
+        self.take_action(step, &format!("step-{}", finished.step));
+        if let Some(answer) = self.open.first() {
             for (name, from) in
                 [("response", "content"), ("thought", "thought"), ("action", "action")]
             {
@@ -131,6 +134,23 @@ impl Rebuilt {
             }
         }
         self.steps.push(Value::Object(step.clone()));
+    }
+
+    /// Takes the call that an action was made into, and its result, out of the messages.
+    fn take_action(&mut self, step: &mut Map<String, Value>, id: &str) {
+        let Some(answer) = self.open.first_mut().and_then(Value::as_object_mut) else { return };
+        let Some([call]) = answer.get("tool_calls").and_then(Value::as_array).map(Vec::as_slice)
+        else {
+            return;
+        };
+        if call["id"] != id || call["function"]["name"] != "environment" {
+            return;
+        }
+        step.insert("action".into(), call["function"]["arguments"].clone());
+        answer.remove("tool_calls");
+        if self.open.get(1).is_some_and(|message| message["id"] == id) {
+            step.insert("observation".into(), self.open.remove(1)["content"].clone());
+        }
     }
 
     fn without_history(&mut self, step: &mut Map<String, Value>) {
@@ -269,6 +289,27 @@ fn results_can_be_built_again_from_their_plans() {
     assert_eq!(plans[0].runs.len(), 4, "four trials");
     for path in real_runs("tau-bench", "json") {
         check_results(&path.display().to_string(), &std::fs::read_to_string(&path).unwrap());
+    }
+}
+
+#[test]
+fn every_action_of_a_trajectory_is_a_call() {
+    let count = |text: &str, name: &str| {
+        let steps: Value = serde_json::from_str(text).unwrap();
+        let steps = steps["trajectory"].as_array().cloned().unwrap_or_default();
+        let plans = plans(Format::SweAgent, text).unwrap();
+        let is_call = |item: &&Item| matches!(item, Item::Event(Body::ToolCalled(_)));
+        let calls = plans[0].runs[0].items.iter().filter(is_call).count();
+        let actions = steps.iter().filter(|step| step["action"] != "").count();
+        assert!(calls >= actions, "{name}: {calls} calls for {actions} actions");
+        (actions, calls)
+    };
+    for name in ["react.traj", "tools.traj"] {
+        let (actions, calls) = count(&fixture(name), name);
+        assert_eq!(actions, calls, "{name}");
+    }
+    for path in real_runs("swe-agent", "traj") {
+        count(&std::fs::read_to_string(&path).unwrap(), &path.display().to_string());
     }
 }
 

@@ -1,34 +1,60 @@
 //! The import of a session: a file from its beginning to its end.
 
-use std::io::BufRead;
+use std::io::{self, BufRead, Read};
 
+use milepost::ErrorKind;
 use milepost::calls::check_given_up;
 
-use super::line::SessionLine;
+use super::SessionFormat;
+use super::records::{Pending, Record, Records};
 use super::writer::{NewLine, Session};
-use super::{LineParser, SessionFormat};
+use crate::detect::{self, is_aside};
 use crate::error::{Error, Remedy, Result};
 use crate::input::Reader;
 use crate::progress::{Note, Progress, Unit, Work};
-use crate::record::jsonl::{LINE_SLACK, Lines, Text};
+use crate::record::jsonl::{LINE_SLACK, Lines};
 use crate::record::write::Refused;
-use crate::record::{Job, RecordReport, RecordedTask};
+use crate::record::{Job, RecordReport, RecordedTask, continued, document};
+
+/// Bytes of records that are held until one is a message.
+const HELD_MAX: usize = 64 << 20;
 
 /// Records a session. Lines recorded before are not recorded again.
 pub(in crate::record) fn record(
     job: &Job<'_>,
     format: &'static SessionFormat,
-    mut reader: Reader,
+    (start, reader): (&[u8], Reader),
     progress: &mut dyn Progress,
 ) -> Result<RecordReport> {
-    let start = reader.fill_buf().map_err(|error| Error::from(error).at(job.name))?;
-    let id = task_id(job, format, start);
     let event_max = job.options.event_max;
-    let lines = Lines::new(reader, event_max.saturating_add(LINE_SLACK), event_max);
     progress.begin(Work { name: job.name, unit: Unit::Bytes, total: job.size });
-    let parser = (format.parser)();
-    let mut recorder = Recorder { job, format, parser, id, session: None, bad_lines: 0, progress };
-    let read = recorder.lines(lines);
+    let (input, values): (Box<dyn Read>, _) = match detect::is_document(start, format.format) {
+        true => (Box::new(io::empty()), document::read_values(job, reader)?),
+        false => (Box::new(reader), Vec::new()),
+    };
+    let id = match values.first() {
+        Some(first) => task_id(job, format, first.as_bytes()),
+        None => task_id(job, format, &detect::objects(start, format.format)),
+    };
+    let input = io::BufReader::new(input);
+    let lines = Lines::new(input, event_max.saturating_add(LINE_SLACK), event_max);
+    let mut records = Records::new(lines, false, format);
+    let mut recorder = Recorder {
+        job,
+        format,
+        id,
+        session: None,
+        held: Vec::new(),
+        held_bytes: 0,
+        bad_lines: 0,
+        progress,
+    };
+    for (number, value) in (1..).zip(values) {
+        if let Err(why) = records.add(number, value) {
+            recorder.report_bad_line(number, &why);
+        }
+    }
+    let read = recorder.records(records);
     recorder.progress.end();
     recorder.finish(read)
 }
@@ -38,7 +64,6 @@ fn task_id(job: &Job<'_>, format: &SessionFormat, start: &[u8]) -> String {
     if job.options.task.is_some() {
         return job.task_id();
     }
-    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
     let found = (format.session_id)(start, job.stem);
     let usable = |id: &String| (1..=150).contains(&id.len()) && !id.chars().any(char::is_control);
     found.filter(usable).unwrap_or_else(|| job.task_id())
@@ -47,38 +72,78 @@ fn task_id(job: &Job<'_>, format: &SessionFormat, start: &[u8]) -> String {
 struct Recorder<'a> {
     job: &'a Job<'a>,
     format: &'static SessionFormat,
-    parser: Box<dyn LineParser>,
     id: String,
-    /// Created at the first line, so that an input without one leaves no task.
+    /// Created at the first message, so that an input without one leaves no task.
     session: Option<Session>,
+    /// The records before the first message.
+    held: Vec<Pending>,
+    held_bytes: usize,
     bad_lines: u64,
     progress: &'a mut dyn Progress,
 }
 
 impl Recorder<'_> {
-    fn lines(&mut self, mut lines: Lines<impl BufRead>) -> Result<()> {
+    fn records(&mut self, mut records: Records<impl BufRead>) -> Result<()> {
         loop {
-            let before = lines.bytes_read();
-            let number = lines.number() + 1;
+            let before = records.lines().bytes_read();
             check_given_up()?;
-            let read = lines.next_text().map_err(|error| {
-                let place = format!("{}:{number}", self.job.name);
+            let read = records.next().map_err(|error| {
+                let place = format!("{}:{}", self.job.name, records.lines().number() + 1);
                 Error::from(error).at(place)
             })?;
             match read {
-                Text::End => return Ok(()),
-                Text::Blank => {}
-                Text::Bad(why) => self.report_bad_line(number, &why),
-                Text::Line(text) => match self.parser.read(text) {
-                    Ok(line) => self.line(number, text, line)?,
-                    Err(why) => self.report_bad_line(number, &why),
-                },
+                None => return Ok(()),
+                Some(Record::Lost(number, why)) => self.report_bad_line(number, &why),
+                Some(Record::Read(pending)) => self.record(pending)?,
             }
-            self.progress.advance(lines.bytes_read() - before);
+            self.progress.advance(records.lines().bytes_read() - before);
             if self.job.options.strict && self.bad_lines > 0 {
                 return Ok(());
             }
         }
+    }
+
+    /// Writes a record, or holds it until one is a message.
+    fn record(&mut self, pending: Pending) -> Result<()> {
+        if self.session.is_some() {
+            return self.write(pending);
+        }
+        let is_message = pending.line.is_message();
+        self.held_bytes += pending.text.len();
+        self.held.push(pending);
+        match is_message || self.job.options.acknowledge || self.held_bytes > HELD_MAX {
+            true => self.write_held(),
+            false => Ok(()),
+        }
+    }
+
+    fn write_held(&mut self) -> Result<()> {
+        std::mem::take(&mut self.held).into_iter().try_for_each(|pending| self.write(pending))
+    }
+
+    /// Writes the records of an input without a message, or fails if it is not understood.
+    fn end(&mut self) -> Result<()> {
+        let Job { store, name, .. } = *self.job;
+        if self.held.is_empty() {
+            return Ok(());
+        }
+        let format = self.format.format;
+        let is_known = match store.task(&self.id) {
+            Ok(_) => true,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                continued(store, &self.id)?.is_some()
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if is_known || self.held.iter().all(|pending| is_aside(format, &pending.text)) {
+            return self.write_held();
+        }
+        let (lines, format) = (self.held.len(), format.name());
+        Err(Error::invalid(format!(
+            "{name}: it looks like a session of {format}, and none of its {lines} records is a \
+             message that can be read: nothing of it is recorded"
+        ))
+        .remedied_by(Remedy::NameOtherFormat(self.format.format)))
     }
 
     fn report_bad_line(&mut self, line: u64, why: &str) {
@@ -87,8 +152,9 @@ impl Recorder<'_> {
         self.progress.note(Note::Skipped { place: &place, reason: why });
     }
 
-    fn line(&mut self, number: u64, text: &str, line: SessionLine) -> Result<()> {
+    fn write(&mut self, pending: Pending) -> Result<()> {
         let Job { store, options, name, stem, .. } = *self.job;
+        let Pending { text, line, number } = pending;
         let session = match &mut self.session {
             Some(session) => session,
             none => {
@@ -97,7 +163,7 @@ impl Recorder<'_> {
             }
         };
         let written = NewLine {
-            text,
+            text: &text,
             line,
             number,
             // A pipe may be idle for hours.
@@ -123,7 +189,7 @@ impl Recorder<'_> {
 
     fn finish(mut self, read: Result<()>) -> Result<RecordReport> {
         let name = self.job.name;
-        read?;
+        read.and_then(|()| self.end())?;
         let head = match &mut self.session {
             Some(session) => session.finish().map_err(|error| error.at(name))?,
             None => 0,

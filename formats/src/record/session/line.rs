@@ -72,6 +72,9 @@ pub enum Back {
 pub struct Talk {
     /// Beginning of the text, if it is a prompt of the user.
     pub prompt: Option<String>,
+    /// True for a text of the user's role that the user did not type. Earlier versions recorded it
+    /// as a prompt.
+    pub untyped: bool,
     /// Key of the full text, if the line begins a side conversation.
     pub text: Option<Key>,
     /// Its tool calls: the key of the id, and the key of the prompt if the call begins another
@@ -123,12 +126,22 @@ impl SessionLine {
         self.uuid.as_deref().filter(|uuid| is_name(uuid))
     }
 
+    /// Returns `true` if it is a part of the conversation.
+    pub fn is_message(&self) -> bool {
+        matches!(self.part, Part::Message(_))
+    }
+
     /// Returns the beginning of its text, if it is a prompt of the user.
     pub fn prompt(&self) -> Option<&str> {
         match &self.part {
             Part::Message(talk) => talk.prompt.as_deref(),
             Part::Nothing | Part::Back(_) => None,
         }
+    }
+
+    /// Returns `true` if it is a prompt, or was one for an earlier version.
+    pub fn may_be_step(&self) -> bool {
+        matches!(&self.part, Part::Message(talk) if talk.prompt.is_some() || talk.untyped)
     }
 
     /// Returns `true` if the line has the call of this key.

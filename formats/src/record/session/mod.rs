@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! line     one line, converted for the log
+//! records  the records of a file: one a line, and the whole ones of a damaged line
 //! tree     the branch of each line
 //! writer   events, marks and lineages written to the store
 //! import   a file from its beginning to its end
@@ -12,6 +13,7 @@
 
 pub(crate) mod import;
 pub(crate) mod line;
+mod records;
 pub(crate) mod tail;
 #[cfg(test)]
 pub(crate) mod testing;

@@ -9,6 +9,8 @@ use serde::Serialize;
 
 use crate::event::Event;
 
+use crate::reading::items::Items;
+use crate::reading::meaning::meaning;
 use crate::reading::text::{Line, TEXT_MAX, arguments, first_line};
 use crate::reading::usage::{Usage, UsageSum, bounded};
 
@@ -151,6 +153,8 @@ pub struct Turns {
 struct Open {
     turn: Turn,
     usage: UsageSum,
+    /// The event that said something last.
+    said_at: Option<Offset>,
     /// Set if its step has ended: only a mark may follow.
     is_over: bool,
 }
@@ -191,7 +195,7 @@ impl Turns {
                 self.inside(event, |open| {
                     open.takes_until(event);
                     let so_far = open.turn.calls_digest;
-                    let digest = digest(&(so_far, &called.tool, called.arguments.text()));
+                    let digest = digest(&(so_far, &called.tool, meaning(called.arguments.text())));
                     open.turn.calls_digest = digest;
                     match open.turn.calls.len() < CALLS_MAX {
                         true => open.turn.calls.push(call),
@@ -218,8 +222,34 @@ impl Turns {
                 self.step = None;
                 self.end()
             }
+            Body::VariablesPatched(_) => self.items(event, Items::of(body)),
             _ => self.inside(event, |_| {}),
         }
+    }
+
+    /// Adds the items that an event adds to the lists of a program, as one event: the messages of
+    /// an assistant in it are one turn.
+    fn items(&mut self, event: &Event, items: Items) -> Option<Turn> {
+        let mut ended = None;
+        let is_result = |body: &Body| matches!(body, Body::ToolReturned(_));
+        let takes_them = self.open.as_ref().is_some_and(|open| {
+            let is_empty = open.turn.said.is_none() && open.turn.calls.is_empty();
+            let is_begun = self.step.is_some() && is_empty;
+            !open.is_over && (is_begun || items.bodies.iter().all(is_result))
+        });
+        if !items.bodies.is_empty() && !takes_them {
+            ended = self.begin_behind(event);
+        }
+        for body in items.bodies {
+            let item = Event { body: Some(body), ..event.clone() };
+            ended = self.add(&item).or(ended);
+        }
+        let inside = self.inside(event, |open| {
+            if let Some(nodes) = items.nodes {
+                open.turn.name = Some(bounded(&nodes, NAME).to_owned());
+            }
+        });
+        ended.or(inside)
     }
 
     /// Returns the last turn. More events may follow, as of a run that continues.
@@ -313,15 +343,22 @@ impl Turns {
             let of_step = self.step.is_some() && turn.turn == 0;
             of_step && !open.is_over && turn.said.is_none() && turn.calls.is_empty()
         });
-        let ended = match is_first {
+        let goes_on = self.open.as_ref().is_some_and(|open| {
+            open.said_at == Some(event.offset) || open.turn.first == event.offset
+        });
+        let ended = match is_first || goes_on {
             true => None,
             false => self.begin_behind(event),
         };
         let said = content(message);
         let whole = message.content.as_ref().map(|content| digest(&content.text()));
         self.inside(event, |open| {
-            open.turn.said = Some(said);
-            open.turn.said_digest = whole.unwrap_or(0);
+            open.said_at = Some(event.offset);
+            open.turn.said = match open.turn.said.take().filter(|_| goes_on) {
+                Some(before) => Some(Line::new().add(&before).add(" ").add(&said).end()),
+                None => Some(said),
+            };
+            open.turn.said_digest = digest(&(open.turn.said_digest, whole));
             open.takes_until(event);
         });
         ended

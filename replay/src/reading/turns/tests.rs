@@ -1,5 +1,6 @@
 use milepost_codec::{
-    Header, Json, LineageId, MarkCause, PromptChanged, StepFailed, StepFinished, StepStarted,
+    Header, Json, LineageId, MarkCause, PatchForm, PromptChanged, StepFailed, StepFinished,
+    StepStarted, VariablesPatched,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -191,5 +192,130 @@ proptest! {
         for turn in &all {
             prop_assert!(turn.calls.iter().all(|call| (turn.first..turn.next).contains(&call.at)));
         }
+    }
+}
+
+/// Writes JSON with other spaces, and with the keys of objects in another order.
+fn rewritten(value: &serde_json::Value, salt: usize) -> String {
+    let space = ["", " ", "\n  ", "\t"][salt % 4];
+    match value {
+        serde_json::Value::Object(fields) => {
+            let mut fields: Vec<String> = (fields.iter())
+                .map(|(name, value)| {
+                    let name = serde_json::Value::from(name.as_str());
+                    format!("{space}{name}{space}:{space}{}", rewritten(value, salt + 1))
+                })
+                .collect();
+            let by = salt % fields.len().max(1);
+            fields.rotate_left(by);
+            format!("{{{}{space}}}", fields.join(","))
+        }
+        serde_json::Value::Array(items) => {
+            let items: Vec<_> = items.iter().map(|item| rewritten(item, salt + 1)).collect();
+            format!("[{space}{}]", items.join(&format!("{space},")))
+        }
+        other => other.to_string(),
+    }
+}
+
+fn values() -> impl Strategy<Value = serde_json::Value> {
+    let leaf = prop_oneof![
+        any::<i32>().prop_map(serde_json::Value::from),
+        any::<bool>().prop_map(serde_json::Value::from),
+        "[a-z \"é]{0,6}".prop_map(serde_json::Value::from),
+    ];
+    leaf.prop_recursive(4, 24, 4, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(serde_json::Value::from),
+            proptest::collection::btree_map("[a-d]{1,2}", inner, 0..4)
+                .prop_map(|fields| fields.into_iter().collect()),
+        ]
+    })
+}
+
+fn digest_of(arguments: String) -> u64 {
+    let arguments = Json::new(arguments).unwrap();
+    let called = ToolCalled { call: "c".into(), tool: "t".into(), arguments };
+    turns([called.into()]).remove(0).calls_digest
+}
+
+proptest! {
+    #[test]
+    fn the_same_call_is_the_same_however_its_json_is_written(
+        value in values(), other in values(), salt in 0_usize..64,
+    ) {
+        let plain = digest_of(value.to_string());
+        prop_assert_eq!(digest_of(rewritten(&value, salt)), plain);
+        prop_assert_eq!(digest_of(other.to_string()) == plain, other == value);
+        if value.is_object() || value.is_array() {
+            let in_a_string = serde_json::Value::from(rewritten(&value, salt)).to_string();
+            prop_assert_eq!(digest_of(in_a_string), plain);
+        }
+    }
+}
+
+#[test]
+fn numbers_of_calls_count_as_they_are_written() {
+    let digests: Vec<u64> =
+        ["1", "1.0", "1e0", "18446744073709551617", "18446744073709551616", "1e400"]
+            .map(|number| digest_of(format!("{{\"a\":{number}}}")))
+            .to_vec();
+    let unique: std::collections::BTreeSet<_> = digests.iter().collect();
+    assert_eq!(unique.len(), digests.len());
+    assert_eq!(digest_of(r#"{"a":"é"}"#.into()), digest_of(r#"{"a":"\u00e9"}"#.into()));
+    digest_of(format!("{}{}", "[".repeat(100), "]".repeat(100)));
+}
+
+/// Returns the event that adds items to a list of variables, and other operations.
+fn adds(list: &str, items: &[serde_json::Value], more: &[serde_json::Value]) -> Body {
+    let add = |item| json!({"op": "add", "path": format!("{list}/-"), "value": item});
+    let operations: Vec<_> = more.iter().cloned().chain(items.iter().map(add)).collect();
+    let patch = Json::from_value(&operations).unwrap();
+    VariablesPatched { form: PatchForm::Patch, patch }.into()
+}
+
+#[test]
+fn items_that_a_program_adds_to_its_variables_are_its_messages_and_calls() {
+    let call = json!({"name": "look", "args": {"where": "the shed"}, "id": "c1"});
+    let asks = json!({"type": "ai", "content": "", "tool_calls": [call],
+        "usage_metadata": {"input_tokens": 5, "output_tokens": 2}});
+    let says = json!({"type": "ai", "content": "it is there", "tool_calls": []});
+    let ran = |node: &str| json!({"op": "remove", "path": format!("/branch:to:{node}")});
+    let all = turns([
+        started(1),
+        adds("/messages", &[json!({"type": "human", "content": "where is it"})], &[]),
+        finished(1),
+        started(2),
+        adds("/messages", &[asks], &[ran("plan")]),
+        finished(2),
+        started(3),
+        adds("/messages", &[says], &[ran("answer")]),
+        finished(3),
+    ]);
+    assert_eq!(all.len(), 3);
+    assert_eq!(all[0].heard.as_deref(), Some("where is it"));
+    assert_eq!((all[1].name.as_deref(), &*all[1].calls[0].tool), (Some("plan"), "look"));
+    assert_eq!(all[1].calls[0].arguments, "the shed");
+    assert!(all[1].usage.is_some());
+    assert_eq!(all[2].said.as_deref(), Some("it is there"));
+    assert_eq!(all[2].name.as_deref(), Some("answer"));
+
+    // The items of a session of OpenAI's SDK, in one event and one turn.
+    let items = [
+        json!({"role": "user", "content": "list it"}),
+        json!({"type": "function_call", "call_id": "c", "name": "ls", "arguments": "{\"p\":1}"}),
+        json!({"type": "function_call_output", "call_id": "c", "output": "a b"}),
+        json!({"role": "assistant", "content": [{"type": "output_text", "text": "two files"}]}),
+        json!({"role": "assistant", "content": "and no more"}),
+    ];
+    let all = turns([adds("/items", &items, &[])]);
+    assert_eq!(all.len(), 1, "{all:?}");
+    let turn = &all[0];
+    assert_eq!((&*turn.calls[0].tool, turn.calls[0].result.as_deref()), ("ls", Some("a b")));
+    assert!(turn.said.as_deref().unwrap().contains("and no more"), "{turn:?}");
+    assert_eq!(turn.heard.as_deref(), Some("list it"));
+
+    for other in [json!(3), json!({"type": 7}), json!({"role": "", "content": 1}), json!(null)] {
+        turns([adds("/items", &[other.clone(), other], &[])]);
     }
 }

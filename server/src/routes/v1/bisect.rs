@@ -36,8 +36,9 @@ struct BisectQuery {
     good: Option<String>,
 }
 
-/// Searches for the first event after which a condition holds, with a few states of the history.
-/// The condition holds at the point, and from that event on.
+/// Searches for the first event after which a condition holds. If it holds at the point, a few
+/// states of the history are read, and the event is right if the condition holds from there on;
+/// otherwise every event up to the point is looked at.
 #[utoipa::path(
     get,
     path = "/v1/points/{address}/bisect",

@@ -80,7 +80,9 @@ async fn verify(
         if task.is_some() && anchor.is_some() {
             return Err(ApiError::Invalid("an anchor is of the whole store, not of a task".into()));
         }
-        Ok(Json(service::verify(engine, task, asked.states, anchor.as_ref(), &mut |_, _| {})?))
+        let VerifyAsked { states, acknowledge, .. } = asked;
+        let anchor = anchor.as_ref();
+        Ok(Json(service::verify(engine, task, states, anchor, acknowledge, &mut |_, _| {})?))
     })
     .await
 }

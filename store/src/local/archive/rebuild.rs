@@ -1,6 +1,7 @@
 //! Repair of the archive and the journal from sled.
 
 use std::fs;
+use std::slice::from_ref;
 
 use milepost_codec::{ErrorKind, Result};
 
@@ -14,6 +15,7 @@ use crate::local::layout;
 use crate::local::markers::applied::UNKNOWN;
 use crate::local::recovery::decide::Survey;
 use crate::local::recovery::replay::Position;
+use crate::local::repairs::copies;
 use crate::open_report::Finding;
 
 /// Writes missing archive files from sled. If the journal itself is damaged, its commits are
@@ -43,7 +45,7 @@ pub(crate) fn heal(
     shared.move_applied(end.seq, UNKNOWN)?;
     shared.kv.sync()?;
     for segment in &survey.segments {
-        if segment.sound().is_ok() {
+        if segment.fault().is_none() {
             fs::remove_file(&segment.path).map_err(|e| files::io("remove", &segment.path, &e))?;
         } else {
             layout::set_aside(&shared.layout, &segment.path)?;
@@ -77,13 +79,17 @@ pub(crate) fn mend_archive(shared: &Inner) -> Result<Vec<Finding>> {
             Err(error) if error.kind() == ErrorKind::Corrupt => {
                 shared.kv.sync()?;
                 shared.audit_all()?;
+                let finding = Finding::repaired("archive", &error);
+                let now_us = shared.clock.now_us();
+                shared.layout.record(from_ref(&finding), copies::SLED, now_us)?;
                 layout::set_aside(&shared.layout, &file.path)?;
                 from_index::range(shared, file.first, file.next - 1, std::iter::once(file.number))?;
-                findings.push(Finding::repaired("archive", &error));
+                findings.push(finding);
             }
             Err(error) => return Err(error),
         }
     }
+    shared.layout.record_mended(shared.clock.now_us())?;
     Ok(findings)
 }
 

@@ -63,6 +63,7 @@ impl<'a> Build<'a> {
             applied: AppliedPosition::none(shared.config.store),
             audited: true,
             meters,
+            clock: Arc::clone(&shared.clock),
             look: None,
         });
         let build = Self {

@@ -5,8 +5,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use milepost_codec::{
-    Error, ErrorKind, FRAME_HEADER_LEN, FrameHeader, Result, SEGMENT_HEADER_LEN, SegmentHeader,
-    Seq, StoreId, StoreKey,
+    Error, ErrorKind, FRAME_HEADER_LEN, FrameHeader, Result, SEGMENT_HEADER_LEN,
+    SEGMENT_HEADER_USED, SegmentHeader, Seq, StoreId, StoreKey,
 };
 
 use crate::files;
@@ -41,6 +41,8 @@ pub(crate) struct Segment {
     pub(crate) frames: Vec<FrameAt>,
     /// The byte at which the search ended early: too many bytes look like frames and are not.
     abandoned_at: Option<u64>,
+    /// The first byte behind the header that is not zero: nothing writes there.
+    stray: Option<u64>,
     /// The number of bytes after the last frame that look like the beginning of another.
     pub(crate) torn: u64,
 }
@@ -67,8 +69,12 @@ impl Segment {
             foreign,
             frames: Vec::new(),
             abandoned_at: None,
+            stray: None,
             torn: 0,
         };
+        let unused = bytes.get(SEGMENT_HEADER_USED..SEGMENT_HEADER_LEN).unwrap_or(&[]);
+        let stray = unused.iter().position(|byte| *byte != 0);
+        segment.stray = stray.map(|at| (at + SEGMENT_HEADER_USED) as u64);
         if !foreign {
             segment.find_frames(&bytes, key);
             segment.torn = segment.torn_bytes(&bytes);
@@ -180,6 +186,15 @@ impl Segment {
             (at, seq, check) = (frame.end, frame.seq + 1, frame.check);
         }
         Ok(header)
+    }
+
+    /// Returns the fault of a segment that is not as it was written, which may still be sound.
+    pub(crate) fn fault(&self) -> Option<Error> {
+        let stray = self.stray.filter(|_| !self.foreign).map(|at| {
+            let place = format!("{} at byte {at}", self.path.display());
+            Error::corrupt(place, "zeros behind the header", "other bytes")
+        });
+        self.sound().err().or(stray)
     }
 
     /// Makes the frames that were read survive power loss. The writer may have died or failed

@@ -199,6 +199,7 @@ fn fill(
         // This process has just created it.
         audited: true,
         meters,
+        clock: Arc::clone(&options.clock),
         look: Some(Look { root: layout.root.clone(), stamps, folder }),
     }));
     let last = replay(&shared, scan, options)?;

@@ -56,6 +56,7 @@ impl StoreScan {
             archive: ArchiveScan::take(&layout.archive(), config.store)?,
             segments: Vec::new(),
             acked,
+            noted_closed: false,
         };
         // The archive has the commits between such a segment and the next, which may be missing.
         segments.retain(|segment| !survey.outlived(segment));

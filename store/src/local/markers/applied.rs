@@ -17,6 +17,9 @@ pub(crate) const UNKNOWN: [u8; 16] = [0; 16];
 /// change of what an entry holds, or which entries follow from an event.
 const LAYOUT: u32 = 7;
 
+/// The error's words for entries of another version.
+pub(crate) const OTHER_LAYOUT: &str = "those of another version";
+
 /// The distance of the version from the end of the stored position.
 const LAYOUT_FROM_END: usize = 4 + Digests::LEN;
 
@@ -90,7 +93,7 @@ impl AppliedPosition {
         let layout = at.and_then(|at| value.get(at..)?.first_chunk::<4>());
         if layout != Some(&LAYOUT.to_le_bytes()) {
             let expected = "entries as this version writes them";
-            return Err(Error::corrupt("sled", expected, "those of another version"));
+            return Err(Error::corrupt("sled", expected, OTHER_LAYOUT));
         }
         let applied = Self::decode(&value).ok_or_else(|| {
             Error::corrupt("applied position in sled", "a position", "other bytes")

@@ -31,8 +31,10 @@ pub(crate) fn note(layout: &Layout, sled: &Path) -> Result<()> {
 pub(crate) fn forget(layout: &Layout) -> Result<()> {
     let path = layout.sled_closed();
     match fs::remove_file(&path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(files::io("remove", &path, &e)),
-        _ => Ok(()),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(e) => Err(files::io("remove", &path, &e)),
+        // A record that came back after a power cut would call the interrupted work damage.
+        Ok(()) => files::sync_dir(&layout.root),
     }
 }
 

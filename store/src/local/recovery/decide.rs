@@ -26,6 +26,7 @@ use crate::local::markers::applied::AppliedPosition;
 use crate::local::markers::applied::UNKNOWN;
 use crate::local::recovery::parallel_apply::ParallelApplier;
 use crate::local::recovery::replay::{Position, Replay, frames};
+use crate::local::repairs::copies;
 use crate::local::settings::StoreConfig;
 use crate::open_report::{Finding, Outcome, Progress};
 
@@ -54,6 +55,9 @@ pub(crate) struct Survey {
     pub(crate) segments: Vec<Segment>,
     /// The last acknowledged commit, if known.
     pub(crate) acked: Option<Seq>,
+    /// Set if sled's files were noted at a close and no opening has begun since. Then nothing was
+    /// interrupted: what is wrong was damaged.
+    pub(crate) noted_closed: bool,
 }
 
 impl Survey {
@@ -68,7 +72,12 @@ impl Survey {
             segments.push(Segment::survey(&path, config.store, key)?.0);
         }
         in_order(&mut segments);
-        Ok(Self { archive, segments, acked: AckMarker::read(&layout.acked(), config.store)? })
+        Ok(Self {
+            archive,
+            segments,
+            acked: AckMarker::read(&layout.acked(), config.store)?,
+            noted_closed: layout.sled_closed().exists(),
+        })
     }
 
     /// Returns `true` if there is no sign of any commit.
@@ -98,18 +107,22 @@ impl Survey {
         archived(first) && archived(last)
     }
 
+    /// Returns the last segment if the store was closed, and the segment does not end as at a
+    /// close.
+    fn lost_close(&self) -> Option<&Segment> {
+        let last = self.segments.last().filter(|segment| !segment.frames.is_empty());
+        last.filter(|last| self.noted_closed && (!self.closed() || last.torn > 0))
+    }
+
     /// Returns the faults of the journal's files, from the archive's end to the commit `end`.
     fn journal_faults(&self, end: Seq) -> Vec<Error> {
         let mut faults = Vec::new();
         let mut before: Option<(Seq, [u8; 16])> = None;
         for segment in &self.segments {
-            let header = match segment.sound() {
-                Ok(header) => header,
-                Err(error) => {
-                    faults.push(error);
-                    before = None;
-                    continue;
-                }
+            faults.extend(segment.fault());
+            let Ok(header) = segment.sound() else {
+                before = None;
+                continue;
             };
             if files::number_of(&segment.path) != Some(header.number) {
                 let place = segment.path.display().to_string();
@@ -130,11 +143,14 @@ impl Survey {
                 false => segment.last().zip(segment.check()),
             };
         }
-        let last = self.segments.iter().filter_map(Segment::last).max();
-        let last = last.unwrap_or(0).max(self.archive.end());
+        let newest = self.segments.iter().max_by_key(|segment| segment.last());
+        let last = newest.and_then(Segment::last).unwrap_or(0).max(self.archive.end());
         if last < end {
             faults.push(Error::corrupt(
-                "journal",
+                match newest {
+                    Some(newest) => format!("{} at byte {}", newest.path.display(), newest.end()),
+                    None => "journal".to_owned(),
+                },
                 format!("commits up to {end}"),
                 format!("commits up to {last}"),
             ));
@@ -203,7 +219,13 @@ pub(crate) fn recover(
     let torn = (survey.segments.last())
         .filter(|s| s.torn > 0 && !s.closed() && s.last().is_some_and(|last| last >= end.seq));
     shared.set_recovered(replayed, torn.is_some());
-    if let Some(segment) = torn {
+    let journal = survey.journal_faults(end.seq);
+    let mut damage = Vec::new();
+    if let Some(segment) = survey.lost_close().filter(|_| journal.is_empty()) {
+        let place = format!("{} at byte {}", segment.path.display(), segment.end());
+        let error = Error::corrupt(place, "the frame of the last close, then zeros", "other bytes");
+        damage.push(Finding::repaired("journal", &error));
+    } else if let Some(segment) = torn {
         findings.push(Finding {
             place: format!("{} at byte {}", segment.path.display(), segment.end()),
             message: format!(
@@ -216,13 +238,14 @@ pub(crate) fn recover(
     if survey.acked.is_none() && !survey.is_empty() {
         let place = shared.layout.acked().display().to_string();
         let error = Error::corrupt(place, "the last acknowledged commit", "no such thing");
-        findings.push(Finding::repaired("acked", &error));
+        damage.push(Finding::repaired("acked", &error));
     }
+    shared.layout.record(&damage, copies::WITNESSES, shared.clock.now_us())?;
+    findings.append(&mut damage);
     if shared.tail.read().is_empty() {
         // Only frames that say that the store was closed came after the commits in sled.
         shared.set_applied(end.seq);
     }
-    let journal = survey.journal_faults(end.seq);
     let mut holes = survey.archive.holes.clone();
     if journal.is_empty() {
         holes.extend(survey.hole_before_journal());
@@ -236,12 +259,20 @@ pub(crate) fn recover(
     if repaired.is_empty() {
         let missing =
             |hole: &Gap| format!("commits {} to {} were not there", hole.first, hole.last);
-        repaired.extend(holes.iter().map(|hole| Finding {
-            place: shared.layout.archive().display().to_string(),
-            message: missing(hole),
-            outcome: Outcome::Repaired,
+        repaired.extend(holes.iter().map(|hole| {
+            Finding {
+                place: match hole.numbers.as_slice() {
+                    [one] => files::numbered_path(&shared.layout.archive(), *one, "mpa"),
+                    _ => shared.layout.archive(),
+                }
+                .display()
+                .to_string(),
+                message: missing(hole),
+                outcome: Outcome::Repaired,
+            }
         }));
     }
+    shared.layout.record(&repaired, copies::SLED, shared.clock.now_us())?;
     let healed = rebuild::heal(shared, survey, &holes, end, !journal.is_empty())?;
     findings.extend(repaired);
     match healed {

@@ -10,10 +10,12 @@ use milepost_codec::{
 };
 
 use crate::commit_batch::{CommitBatch, LogBatchMeta};
+use crate::extent::Extent;
 use crate::index::{IndexInput, LogHead, PriorIndex, Tally, TaskEntry, index_record, keys};
 use crate::liveness::{LiveSection, Liveness};
 use crate::local::archive::{Archived, Reader};
 use crate::local::chunks::gc_roots::ReferencedChunks;
+use crate::local::index::blocks;
 use crate::local::markers::applied::UNKNOWN;
 use crate::local::recovery::parallel_apply::ParallelApplier;
 use crate::local::{Inner, applier};
@@ -256,9 +258,10 @@ impl<'a> Replay<'a> {
         {
             let record = record?;
             let body = milepost_codec::Body::decode(record.header()?.kind, record.payload)?;
-            if let milepost_codec::Body::LineageOpened(opened) = body
-                && let Some(parent) = opened.parent
-            {
+            let milepost_codec::Body::LineageOpened(opened) = body else {
+                return Err(Error::corrupt(log.to_string(), "the event that opens it", "another"));
+            };
+            if let Some(parent) = opened.parent {
                 hash = parent.hash;
             }
         }
@@ -275,9 +278,31 @@ impl<'a> Replay<'a> {
         let entry = self.shared.kv.get(&keys::task(log.task))?.ok_or_else(|| {
             Error::corrupt(log.to_string(), "a task that was opened", "none of this number")
         })?;
-        let origin = TaskEntry::decode(&entry)?.origin;
-        self.origins.insert(log.task, origin);
-        Ok(origin)
+        let entry = TaskEntry::decode(&entry)?;
+        if entry.is_prepared() {
+            self.learn_stored(log, entry.opened)?;
+        }
+        self.origins.insert(log.task, entry.origin);
+        Ok(entry.origin)
+    }
+
+    /// Learns from the event that prepared a task in a commit before the first replayed one.
+    fn learn_stored(&mut self, log: LogId, at: Offset) -> Result<()> {
+        let (kv, key) = (&self.shared.kv, self.shared.key.as_ref());
+        let (block, _) = blocks::read(kv, key, LogId::STORE, at)?.ok_or_else(|| {
+            Error::corrupt(log.to_string(), "the event that prepared the task", "nothing")
+        })?;
+        let mut offset = block.first;
+        for section in Extent::from(block).sections() {
+            for record in section?.iter() {
+                let record = record?;
+                if offset == at && record.form == BodyForm::Inline {
+                    return self.learn(LogId::STORE, &record.header()?, Some(record.payload));
+                }
+                offset += 1;
+            }
+        }
+        Ok(())
     }
 
     /// Remembers the origin of a task that a record opens or prepares.

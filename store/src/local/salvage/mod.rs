@@ -111,7 +111,7 @@ pub fn finish_swap(layout: &Layout) -> Result<Vec<PathBuf>> {
         files::sync_dir(&layout.root)?;
     }
     // Lost commits were acknowledged, so the marker starts over.
-    for path in [layout.acked(), layout.suspect(), layout.repairing()] {
+    for path in [layout.acked(), layout.suspect(), layout.sled_closed(), layout.repairing()] {
         if path.exists() {
             fs::remove_file(&path).map_err(|e| files::io("remove", &path, &e))?;
         }

@@ -65,6 +65,8 @@ impl Scene {
             says: crate::tree::Budget::unbounded(),
             present: chunks.tree(&before),
             skips: &[],
+            last_skips: &[],
+            target_skips: &[],
             choices: &choices,
             elsewhere: false,
             by_hand: &std::collections::BTreeSet::new(),

@@ -103,6 +103,8 @@ fn lost_contents_are_a_conflict_of_the_paths_that_need_them() {
             says: crate::tree::Budget::unbounded(),
             present: chunks.tree(&present),
             skips: &[],
+            last_skips: &[],
+            target_skips: &[],
             choices: &choices,
             elsewhere: false,
             by_hand: &std::collections::BTreeSet::new(),
@@ -130,6 +132,8 @@ fn a_folder_elsewhere_is_asked_about_unless_it_is_empty() {
             says: crate::tree::Budget::unbounded(),
             present: chunks.tree(present),
             skips: &[],
+            last_skips: &[],
+            target_skips: &[],
             choices: &choices,
             elsewhere: true,
             by_hand: &std::collections::BTreeSet::new(),
@@ -165,7 +169,7 @@ fn the_text_and_the_json_of_a_plan_name_each_path() {
     let mut present = last.clone();
     present.insert(path("own"), text("mine"));
     let made = plan_of(&chunks, [&last, &target, &present], &Choices::default(), &[]);
-    let lines = "+ new\\x0a\n~ x\n- gone\n! own  it was never captured\n";
+    let lines = "+ new\\x0a\n~ x\n- gone\n! own  what is there was never captured\n";
     assert_eq!(made.preview.to_string(), lines);
     let json = serde_json::to_value(&made.preview).unwrap();
     assert_eq!(json["conflicts"][0]["why"], "unrecorded");
@@ -189,6 +193,8 @@ fn what_was_lost_of_the_last_tree_counts_as_never_recorded() {
         present: chunks
             .tree(&[last.clone(), one("d/z", text("z"))].into_iter().flatten().collect()),
         skips: &[],
+        last_skips: &[],
+        target_skips: &[],
         choices: &Choices::default(),
         elsewhere: false,
         by_hand: &std::collections::BTreeSet::new(),
@@ -245,6 +251,8 @@ fn what_the_rules_of_the_target_ignore_is_kept_though_it_was_recorded_since() {
             says: crate::tree::Budget::unbounded(),
             present: chunks.tree(&present),
             skips: &[],
+            last_skips: &[],
+            target_skips: &[],
             choices: &choices,
             elsewhere: false,
             by_hand: &std::collections::BTreeSet::new(),

@@ -2,4 +2,5 @@
 
 // tidy: names the parts
 mod cases;
+mod sentences;
 mod table;

@@ -22,6 +22,8 @@ pub(super) fn plan_of(
         says: crate::tree::Budget::unbounded(),
         present: chunks.tree(present),
         skips,
+        last_skips: &[],
+        target_skips: &[],
         choices,
         elsewhere: false,
         by_hand: &std::collections::BTreeSet::new(),

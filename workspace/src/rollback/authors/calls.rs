@@ -156,7 +156,9 @@ impl Calls {
     }
 
     fn after(&mut self, id: &str, moment: &Moment, n: usize, since: usize) {
-        match self.open(id) {
+        // A call that ran on behind a look at it has a later end.
+        let last = self.all.iter_mut().rev().find(|call| call.id == id);
+        match last.filter(|call| !call.is_over && !call.is_from_elsewhere) {
             Some(call) => {
                 call.after = Some(n);
                 call.doubt = call.doubt.max(moment.doubt);

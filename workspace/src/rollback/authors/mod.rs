@@ -67,7 +67,7 @@ fn known(
         contents,
         folder: present.folder,
         authors: Authors::default(),
-        at: counted(target),
+        at: counted(contents, target)?,
         at_folder: target.folder.as_bytes().to_vec(),
         is_sure: is_known,
     };
@@ -108,8 +108,10 @@ fn is_unreadable(error: &Error) -> bool {
     is_lost(error) || error.kind() == ErrorKind::Unsupported
 }
 
-fn counted(capture: &Capture) -> Counted {
-    Counted { tree: capture.tree, budget: Some(Budget::of(capture)) }
+fn counted(contents: &dyn Contents, capture: &Capture) -> Result<Counted> {
+    let budget = Some(Budget::of(capture));
+    let sizes = tree::skips(contents, capture)?.into_iter().filter(crate::plan::is_by_size);
+    Ok(Counted { tree: capture.tree, budget, by_size: sizes.collect() })
 }
 
 /// The way from the target to the present, capture by capture.
@@ -129,8 +131,13 @@ impl Path<'_> {
     /// up to the next one are unknown.
     fn go(&mut self, Hash(root): Hash, author: Author) -> Result<bool> {
         let done = tree::capture(self.contents, &ChunkId(root)).and_then(|capture| {
-            let is_here = self.folder.is_none() || capture.folder.as_bytes() == self.at_folder;
-            self.add(counted(&capture), author, is_here)?;
+            let folder = capture.folder.as_bytes();
+            // Between two captures of the folder, one of another folder says nothing.
+            if self.folder.is_some_and(|here| here == self.at_folder && here != folder) {
+                return Ok(false);
+            }
+            let is_here = self.folder.is_none() || folder == self.at_folder;
+            self.add(counted(self.contents, &capture)?, author, is_here)?;
             self.at_folder = capture.folder.as_bytes().to_vec();
             Ok(true)
         });
@@ -146,7 +153,8 @@ impl Path<'_> {
     /// Adds the changes up to the present.
     fn end(&mut self, tree: ChunkId, author: Author) -> Result<()> {
         let is_here = self.folder.is_none_or(|folder| folder == self.at_folder);
-        self.add(Counted { tree, budget: None }, author, is_here)
+        // The present has such files, as far as the target has them.
+        self.add(Counted { tree, budget: None, by_size: Vec::new() }, author, is_here)
     }
 
     fn add(&mut self, to: Counted, author: Author, is_here: bool) -> Result<()> {

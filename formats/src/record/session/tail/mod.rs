@@ -14,12 +14,13 @@ use milepost::{Engine, Offset};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::line::{Key, SessionLine, key};
+use super::SessionFormat;
+use super::line::{Key, key};
+use super::records::{Pending, Record, Records};
 use super::writer::{NewLine, Session};
-use super::{LineParser, SessionFormat};
 use crate::error::{Error, Remedy, Result};
 use crate::format::Format;
-use crate::record::jsonl::{LINE_SLACK, Lines, Text};
+use crate::record::jsonl::{LINE_SLACK, Lines};
 use crate::record::session_format;
 use crate::record::write::Refused;
 
@@ -49,6 +50,8 @@ pub struct TailRead {
     pub events: u64,
     /// The number of checkpoints that were marked.
     pub checkpoints: u64,
+    /// The number of prompts among these lines.
+    pub prompts: u64,
     /// The number of lines that cannot be recorded.
     pub skipped: u64,
     /// Line number and reason of the first of them.
@@ -149,10 +152,13 @@ impl SessionTail {
         let limit = event_max.saturating_add(LINE_SLACK);
         self.reading = Some(Reading {
             identity: (metadata.dev(), metadata.ino()),
-            lines: Lines::new(BufReader::new(file), limit, event_max),
+            records: Records::new(
+                Lines::new(BufReader::new(file), limit, event_max),
+                true,
+                self.format,
+            ),
             last: Vec::new(),
             end: 0,
-            parser: (self.format.parser)(),
             format: self.format,
             engine: self.engine.clone(),
             task: self.task.clone(),
@@ -184,23 +190,15 @@ fn open(path: &Path) -> Result<Option<(File, Metadata)>> {
     Ok(Some((file, metadata)))
 }
 
-/// A line that was read, and is not recorded yet.
-struct Pending {
-    text: String,
-    line: SessionLine,
-    number: u64,
-}
-
 /// An open file, and the session in it.
 struct Reading {
     /// Device and number of the file.
     identity: (u64, u64),
-    lines: Lines<BufReader<File>>,
+    records: Records<BufReader<File>>,
     /// The bytes before `end`.
     last: Vec<u8>,
     /// Position after the last complete line.
     end: u64,
-    parser: Box<dyn LineParser>,
     format: &'static SessionFormat,
     engine: Engine,
     task: String,
@@ -214,7 +212,7 @@ impl Reading {
     /// Returns `true` if a file is the one that is read, and has all that was read.
     fn is_same(&self, file: &File, metadata: &Metadata) -> Result<bool> {
         let identity = (metadata.dev(), metadata.ino());
-        if identity != self.identity || metadata.len() < self.lines.bytes_read() {
+        if identity != self.identity || metadata.len() < self.records.lines().bytes_read() {
             return Ok(false);
         }
         let mut found = vec![0; self.last.len()];
@@ -270,23 +268,13 @@ impl Reading {
             return Ok(self.pending.take());
         }
         loop {
-            let text = match self.lines.next_whole()? {
-                None => return Ok(None),
-                Some(Text::Line(text)) => Ok(text.to_owned()),
-                Some(Text::Bad(why)) => Err(why),
-                Some(Text::Blank | Text::End) => Ok(String::new()),
-            };
-            self.end = self.lines.bytes_read();
-            self.last = self.lines.last_bytes(COMPARED).to_vec();
-            let number = self.lines.number();
-            let line = match &text {
-                Ok(text) if text.is_empty() => continue,
-                Ok(text) => self.parser.read(text),
-                Err(why) => Err(why.clone()),
-            };
-            match (line, text) {
-                (Ok(line), Ok(text)) => return Ok(Some(Pending { text, line, number })),
-                (Err(why), _) | (_, Err(why)) => skip(read, number, &why),
+            let Some(record) = self.records.next()? else { return Ok(None) };
+            let lines = self.records.lines();
+            self.end = lines.bytes_read();
+            self.last = lines.last_bytes(COMPARED).to_vec();
+            match record {
+                Record::Read(pending) => return Ok(Some(pending)),
+                Record::Lost(number, why) => skip(read, number, &why),
             }
         }
     }
@@ -328,6 +316,7 @@ impl Reading {
                 return Ok(());
             }
         }
+        read.prompts += u64::from(line.prompt().is_some());
         let written = NewLine { text: &text, line, number, alone: false, listener: None };
         session.write(written).map_err(|error| error.at(number))?;
         read.lines += 1;

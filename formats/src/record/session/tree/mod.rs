@@ -9,11 +9,14 @@
 //! lines outside the conversation    They go to the end of their parent's branch. Their children
 //!                                   continue from the parent.
 //! lines with a missing parent       They continue the current branch of the session.
+//! messages without an id            They continue the current branch. No line continues from them.
 //! ```
+//!
+//! A parent that another file of the session has is placed where it is recorded.
 //!
 //! In formats without parents each line follows the one before it, until the session goes back.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use milepost::Offset;
 
@@ -83,6 +86,8 @@ pub struct Tree {
     back: Option<LineIndex>,
     /// Number of prompts that were passed over, by the line before them.
     skipped: HashMap<LineIndex, u64>,
+    /// Recorded lines that others follow, of another file of the session.
+    followed: HashSet<LineIndex>,
     /// True if the first line belongs to a side conversation, which is then the main one.
     all_side: Option<bool>,
     /// Number of lines whose parent is missing.
@@ -103,6 +108,7 @@ impl Tree {
             current: 0,
             back: None,
             skipped: HashMap::new(),
+            followed: HashSet::new(),
             all_side: None,
             orphans: 0,
         }
@@ -141,6 +147,38 @@ impl Tree {
         }
     }
 
+    /// Places a line that is recorded, and that this file lacks: on a branch, which may be the next
+    /// one, with the offset after the line and the step there.
+    pub fn recall(&mut self, uuid: &str, branch: BranchNo, offset: Offset, step: u32) {
+        let place = LineIndex::try_from(self.placed.len()).unwrap_or(LineIndex::MAX);
+        let last = self.tips.get(branch as usize).map(|tip| tip.place);
+        let before = last.unwrap_or(0);
+        let offset = Some(offset);
+        self.placed.push(Placed { branch, before, step, is_prompt: false, offset });
+        self.lines.insert(key(uuid), place);
+        let tip = Tip { place, step, side: last.is_some() && self.tip(branch).side };
+        match self.tips.get_mut(branch as usize) {
+            None => self.tips.push(tip),
+            Some(last)
+                if self.placed.get(last.place as usize).is_none_or(|p| p.offset < offset) =>
+            {
+                *last = tip;
+            }
+            Some(_) => drop(self.followed.insert(place)),
+        }
+    }
+
+    /// Sets the step of the line that was placed last on a branch, and of the branch.
+    pub fn set_step(&mut self, branch: BranchNo, place: Option<LineIndex>, step: u64) {
+        let step = u32::try_from(step).unwrap_or(u32::MAX);
+        if let Some(placed) = place.and_then(|place| self.placed.get_mut(place as usize)) {
+            placed.step = step;
+        }
+        if let Some(tip) = self.tips.get_mut(branch as usize) {
+            tip.step = step;
+        }
+    }
+
     /// Returns the destination of a line, and its place for lines that continue from it.
     pub fn place(&mut self, line: &SessionLine) -> (Spot, Option<LineIndex>) {
         if line.follows {
@@ -153,6 +191,11 @@ impl Tree {
         };
         let all_side = *self.all_side.get_or_insert(line.side);
         let side = line.side && !all_side;
+        if line.uuid.is_none() {
+            let spot = Spot::End(self.current);
+            let last = self.tip(self.current).place;
+            return (spot, Some(self.go(spot, line, talk, (last, false))));
+        }
         let before = line.parent.as_deref().map(|uuid| self.find(uuid));
         let (spot, moves) = match before {
             Some(Some(before)) => self.behind(before, talk, side),
@@ -263,7 +306,7 @@ impl Tree {
     /// end.
     fn behind(&self, before: LineIndex, talk: &Talk, side: bool) -> (Spot, bool) {
         let branch = self.placed(before).branch;
-        if before >= self.tip(branch).place {
+        if before >= self.tip(branch).place && !self.followed.contains(&before) {
             return (Spot::End(branch), true);
         }
         let open = |call: &Key| self.calls.get(call) == Some(&Some(branch));
@@ -340,7 +383,7 @@ impl Tree {
         let tip = Tip { place, step, side };
         match self.tips.get_mut(branch as usize) {
             Some(last) if moves => *last = tip,
-            Some(_) => {}
+            Some(last) => last.step = step,
             None => self.tips.push(tip),
         }
         if !side {

@@ -22,7 +22,7 @@ use crate::error::{Error, Remedy, Result};
 use crate::progress::{Durable, Progress};
 use crate::record::branches::{ACTOR, Branches, HOOK_KEY, START};
 use crate::record::write::{Refused, acknowledge};
-use recorded::Order;
+use recorded::{Order, Steps};
 
 /// Suffix of the keys of the events before a prompt.
 const BEFORE: &str = ":before";
@@ -68,6 +68,8 @@ pub struct Session {
     ends: Vec<Offset>,
     /// Branches with new lines. Every recorded line on them is known.
     growing: HashSet<BranchNo>,
+    /// The steps of branches on which another file of the session has lines.
+    steps: Steps,
     in_flight: VecDeque<InFlight>,
     refused: Vec<Refused>,
     time_us: Option<u64>,
@@ -97,6 +99,7 @@ impl Session {
             branches: Branches::new(engine, id, user, &[format.key, HOOK_KEY])?,
             ends: vec![START],
             growing: HashSet::new(),
+            steps: Steps::default(),
             in_flight: VecDeque::new(),
             refused: Vec::new(),
             time_us: None,
@@ -180,21 +183,31 @@ impl Session {
             return Ok(());
         }
         self.time_us = line.time_us.or(self.time_us);
+        self.recall_parent(&line)?;
         let (spot, place) = self.tree.place(&line);
         let mut branch = self.branch(spot, &line, &name)?;
-        let mut order = self.order(branch, &name)?;
-        if let (true, Order::Late, Some(place)) = (self.format.is_rewritten, &order, place) {
-            // The lines that follow were taken back.
-            let spot = self.tree.part(place, &line);
+        let mut order = self.order(branch, &line, &name)?;
+        if let (true, Order::Late { .. }, Some(own)) = (self.parts(&line), &order, place) {
+            self.check_is_not_elsewhere(&line, &name)?;
+            // The lines that follow were taken back, or continue the same line.
+            let spot = self.tree.part(own, &line);
             branch = self.branch(spot, &line, &name)?;
-            order = self.order(branch, &name)?;
+            order = self.order(branch, &line, &name)?;
         }
         match order {
             Order::Recorded(events) if self.format.is_rewritten => {
                 return self.settle_recorded(branch, place, &events);
             }
-            Order::Late if self.may_miss(&line, again) => return Ok(()),
-            Order::Late => {
+            Order::Recorded(events) if line.may_be_step() => {
+                if self.keeps_step(branch, place, &line, &events)? {
+                    return self.settle_recorded(branch, place, &events);
+                }
+            }
+            Order::Late { .. } if self.may_miss(&line, again) => return Ok(()),
+            Order::Late { last_us } if Self::is_behind(&line, last_us) => {
+                self.put_behind(branch, place, &line)?;
+            }
+            Order::Late { .. } => {
                 return Err(Error::conflict(
                     "it precedes recorded lines, and is not recorded itself",
                 )
@@ -371,10 +384,7 @@ impl Session {
         self.settle_all()?;
         let (branch, offset) = self.tree.at(behind);
         let at = offset.ok_or_else(|| Error::bug("a line without a place"))?;
-        let called = match line.prompt() {
-            Some(prompt) => format!("{prompt} ({name})"),
-            None => line.alias.as_deref().unwrap_or(name).to_owned(),
-        };
+        let called = called(line, name);
         self.branches.fork(branch as usize, at, &called, !side)?;
         Ok(at)
     }
@@ -448,5 +458,13 @@ impl Session {
         task.checkpoint(mark)?;
         self.checkpoints += 1;
         Ok(())
+    }
+}
+
+/// Returns the description of the lineage that begins with a line.
+fn called(line: &SessionLine, name: &str) -> String {
+    match line.prompt() {
+        Some(prompt) => format!("{prompt} ({name})"),
+        None => line.alias.as_deref().unwrap_or(name).to_owned(),
     }
 }

@@ -248,12 +248,16 @@ fn a_file_that_was_replaced_or_cut_is_read_from_its_beginning() {
     place.write(&lines[..6]);
     let read = tail.read_on(TailStop::End).unwrap();
     assert_eq!((read.lines, read.events), (4, 1));
-    // The same file, written anew with other lines before the known ones.
+    // The same file, written anew with another line before the known ones, which is no message.
     let mut anew = vec![r#"{"type":"mode","mode":"plan"}"#.to_owned()];
-    anew.extend_from_slice(&lines);
+    anew.extend_from_slice(&lines[..6]);
     place.write(&anew);
+    let read = tail.read_on(TailStop::End).unwrap();
+    assert_eq!((read.lines, read.events), (7, 1));
+    // A known line that was changed.
+    place.write(&[lines[0].clone(), lines[1].replace("\"a\"}", "\"other\"}")]);
     let error = tail.read_on(TailStop::End).unwrap_err();
-    assert!(error.to_string().contains("it precedes recorded lines"), "{error}");
+    assert!(error.to_string().contains("says something else than before"), "{error}");
     // The next reading begins again.
     place.write(&lines);
     let read = tail.read_on(TailStop::End).unwrap();
@@ -393,7 +397,93 @@ fn a_repeated_line_that_was_not_recorded_once_does_not_refuse_the_file() {
     lines.insert(4, again);
     lines.push(answered("e", "d"));
     place.write(&lines);
-    assert_eq!(place.import(), (1, 0));
+    assert_eq!(place.import(), (2, 0));
+    assert_eq!(place.import(), (0, 0));
+}
+
+#[test]
+fn a_session_in_two_files_is_one_task_with_all_lines_of_both() {
+    let stamped = |line: &String, n: usize| {
+        line.replacen('{', &format!("{{\"timestamp\":\"2026-03-01T10:{n:02}:00.000Z\","), 1)
+    };
+    let mut lines = vec![asked("a", None), answered("b", "a"), asked("c", Some("b"))];
+    lines.extend([answered("d", "c"), asked("e", Some("d")), answered("f", "e")]);
+    let lines: Vec<String> = lines.iter().zip(1..).map(|(line, n)| stamped(line, n)).collect();
+    let said = ["a", "b", "c", "d", "e", "f"];
+    let mode = r#"{"type":"mode","mode":"plan","sessionId":"s"}"#.to_owned();
+    let one = Place::new();
+    one.write(&lines);
+    one.import();
+    let labels = |place: &Place| -> Vec<_> {
+        let marks =
+            place.task().read(1..).unwrap().filter_map(|event| match event.unwrap().body? {
+                Body::CheckpointMarked(mark) => Some(mark.label.unwrap().as_str().to_owned()),
+                _ => None,
+            });
+        marks.collect()
+    };
+    for (first, second) in [
+        // Later lines only; all of them; lines of both files; other lines that are no messages.
+        (lines[..3].to_vec(), lines[3..].to_vec()),
+        (lines[..3].to_vec(), lines.clone()),
+        (lines[..3].to_vec(), lines[1..].to_vec()),
+        ([&lines[..3], &[mode.clone()]].concat(), [&[mode.clone()], &lines[3..]].concat()),
+        // The parent of its first line is in no file.
+        ([&lines[..2]].concat(), lines[2..].to_vec()),
+        (lines[..4].to_vec(), lines[4..].to_vec()),
+    ] {
+        for is_live in [true, false] {
+            let place = Place::new();
+            let mut take = |lines: &[String]| {
+                place.write(lines);
+                match is_live {
+                    true => drop(place.tail().read_on(TailStop::End).unwrap()),
+                    false => _ = place.import(),
+                }
+            };
+            take(&first);
+            take(&second);
+            assert_eq!(place.said(), said, "{second:?}");
+            assert_eq!(labels(&place), labels(&one), "{second:?}");
+            assert_eq!(place.task().lineages().unwrap().len(), 1, "{second:?}");
+        }
+    }
+    // The parent of the first line is in neither file, but the line is later.
+    let place = Place::new();
+    place.write(&lines[..2]);
+    place.import();
+    place.write(&lines[4..]);
+    place.import();
+    assert_eq!(place.said(), ["a", "b", "e", "f"]);
+    // Another line that continues one of the first file is a branch there.
+    let place = Place::new();
+    place.write(&lines);
+    place.import();
+    place.write(&[asked("g", Some("b")), answered("h", "g")]);
+    place.import();
+    assert_eq!(place.said(), ["a", "b", "g", "h"]);
+    assert_eq!(place.task().lineages().unwrap().len(), 2);
+}
+
+#[test]
+fn what_is_lost_of_a_damaged_line_is_told_and_the_rest_is_recorded() {
+    let lines = session();
+    for (changed, told) in [
+        ([&lines[..2], &[format!("{}{}", lines[2], lines[3])], &lines[4..]].concat(), 0),
+        ([&lines[..3], &[format!("\0\0\0{}", lines[3])], &lines[4..]].concat(), 0),
+        ([&lines[..3], &["\0\0".to_owned()], &lines[3..]].concat(), 0),
+        ([&lines[..3], &[format!("{{\"type\":\"us{}", lines[3])], &lines[4..]].concat(), 1),
+        ([&lines[..3], &[format!("{} x", lines[3])], &lines[4..]].concat(), 1),
+        ([&lines[..3], &["{\"type\":\"us".to_owned()], &lines[3..]].concat(), 1),
+    ] {
+        let place = Place::new();
+        place.write(&changed);
+        let read = place.tail().read_on(TailStop::End).unwrap();
+        assert_eq!(place.said(), ["a", "t1", "t2", "d"], "{changed:?}");
+        assert_eq!(read.skipped, told, "{changed:?}");
+        assert_eq!(read.reason.is_some(), told > 0);
+        assert_eq!(place.import(), (0, 0), "{changed:?}");
+    }
 }
 
 #[test]

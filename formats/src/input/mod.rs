@@ -1,13 +1,19 @@
 //! Runs that are opened, and their beginnings.
 
+mod packed;
+
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use crate::detect::from_content;
 use crate::error::{Error, Remedy, Result};
 
 /// Number of bytes read to detect the format.
 const START: usize = 64 << 10;
+
+/// Number of bytes read of a file whose first bytes do not tell the format.
+const START_MAX: usize = 4 << 20;
 
 /// An input that is read once, in order.
 pub(crate) type Reader = BufReader<Box<dyn Read>>;
@@ -18,11 +24,16 @@ pub struct RunInput {
     pub(crate) name: String,
     /// `None` for standard input.
     pub(crate) path: Option<PathBuf>,
+    /// The beginning, by which the format is detected; empty for a pipe that is not read yet.
+    pub(crate) start: Vec<u8>,
+    /// True if the bytes of the file are compressed.
+    pub(crate) is_packed: bool,
     pub(crate) reader: Reader,
 }
 
 impl RunInput {
-    /// Opens a file, or standard input for `-`.
+    /// Opens a file, or standard input for `-`. A file compressed with zstd or gzip is unpacked
+    /// while it is read.
     ///
     /// # Errors
     ///
@@ -30,21 +41,43 @@ impl RunInput {
     pub fn open(path: &Path) -> Result<Self> {
         if path.as_os_str() == "-" {
             let reader: Reader = BufReader::with_capacity(START, Box::new(io::stdin()));
-            return Ok(Self { name: "standard input".to_owned(), path: None, reader });
+            let name = "standard input".to_owned();
+            return Ok(Self { name, path: None, start: Vec::new(), is_packed: false, reader });
         }
-        let failed = |error: io::Error| Error::from(error).at(path.display());
+        let name = path.display().to_string();
+        let failed = |error: io::Error| Error::from(error).at(&name);
         let file =
             File::open(path).map_err(|error| failed(error).remedied_by(Remedy::CheckPath))?;
-        if file.metadata().map_err(failed)?.is_dir() {
+        let metadata = file.metadata().map_err(failed)?;
+        if metadata.is_dir() {
             return Err(
                 failed(io::Error::from(io::ErrorKind::IsADirectory)).remedied_by(Remedy::NameFiles)
             );
         }
-        let mut reader: Reader = BufReader::with_capacity(START, Box::new(file));
-        if reader.fill_buf().map_err(failed)?.is_empty() {
-            return Err(empty(&path.display().to_string()));
+        let path = Some(path.to_owned());
+        if !metadata.is_file() {
+            let mut reader: Reader = BufReader::with_capacity(START, Box::new(file));
+            if reader.fill_buf().map_err(failed)?.is_empty() {
+                return Err(empty(&name));
+            }
+            return Ok(Self { name, path, start: Vec::new(), is_packed: false, reader });
         }
-        Ok(Self { name: path.display().to_string(), path: Some(path.to_owned()), reader })
+        let (mut rest, is_packed) = packed::open(file).map_err(failed)?;
+        let mut start = Vec::new();
+        let mut more = |start: &mut Vec<u8>, limit: usize| {
+            let missing = limit.saturating_sub(start.len()) as u64;
+            rest.by_ref().take(missing).read_to_end(start).map_err(failed)
+        };
+        more(&mut start, START)?;
+        if start.len() == START && from_content(&start).is_none() {
+            more(&mut start, START_MAX)?;
+        }
+        if start.is_empty() {
+            return Err(empty(&name));
+        }
+        let whole: Box<dyn Read> = Box::new(io::Cursor::new(start.clone()).chain(rest));
+        let reader = BufReader::with_capacity(START, whole);
+        Ok(Self { name, path, start, is_packed, reader })
     }
 
     /// Returns the name of the input in messages.
@@ -52,15 +85,23 @@ impl RunInput {
         &self.name
     }
 
-    /// Returns the input with enough of its beginning in the buffer to detect the format.
+    /// Returns the input with its beginning, also if it is a pipe.
     pub(crate) fn with_beginning(self) -> Result<Self> {
-        if self.path.is_some() {
+        if !self.start.is_empty() {
             return Ok(self);
         }
-        let Self { name, path, reader } = self;
-        let reader = beginning(reader).map_err(|error| Error::from(error).at(&name))?;
-        Ok(Self { name, path, reader })
+        let failed = |error: io::Error| Error::from(error).at(&self.name);
+        let mut reader = beginning(self.reader).map_err(failed)?;
+        let start = reader.fill_buf().map_err(failed)?.to_vec();
+        Ok(Self { start, reader, ..self })
     }
+}
+
+/// Returns the name of a file without the extensions of a compressed file and of its content.
+pub fn stem(path: &Path) -> PathBuf {
+    let is_packing = path.extension().is_some_and(|ending| ending == "zst" || ending == "gz");
+    let path = if is_packing { path.with_extension("") } else { path.to_owned() };
+    path.with_extension("")
 }
 
 /// Returns the error of an input without content.
@@ -89,13 +130,12 @@ fn beginning(mut reader: Reader) -> io::Result<Reader> {
     }
 }
 
-/// Reads the beginning of a file.
+/// Reads the beginning of a file; nothing of an empty one.
 pub(crate) fn start(path: &Path) -> Result<Vec<u8>> {
-    let failed = |error: io::Error| Error::from(error).at(path.display());
-    let mut start = Vec::new();
-    let file = File::open(path).map_err(failed)?;
-    file.take(START as u64).read_to_end(&mut start).map_err(failed)?;
-    Ok(start)
+    match path.metadata() {
+        Ok(metadata) if metadata.is_file() && metadata.len() == 0 => Ok(Vec::new()),
+        _ => Ok(RunInput::open(path)?.start),
+    }
 }
 
 #[cfg(test)]
