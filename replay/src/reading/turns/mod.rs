@@ -40,8 +40,8 @@ pub struct TurnCall {
     pub ok: Option<bool>,
     /// The output on one line.
     pub result: Option<String>,
-    /// The time from the call to its return, in microseconds. `None` if both have the same stamp, as
-    /// of events that were imported without times.
+    /// The time from the call to its return, in microseconds. `None` if both have the same stamp,
+    /// as of events that were imported without times.
     pub took_us: Option<u64>,
     /// The offset of the call.
     pub at: Offset,
@@ -88,9 +88,9 @@ pub struct Turn {
     pub next: Offset,
     /// The time of the first event, in microseconds since the Unix epoch.
     pub time_us: u64,
-    /// The time from its first event to the last one of its own: its step, answer, calls and results,
-    /// in microseconds. What is recorded behind them, as a capture, a mark or the next prompt, does
-    /// not count. `None` if the stamps are the same, as of one event, or of imports without times.
+    /// The time from its first event to the last one of its own: step, answer, calls and results,
+    /// in microseconds. What is recorded behind them, as a capture, a mark or the next prompt,
+    /// does not count. `None` if the stamps are the same, as of imports without times.
     pub took_us: Option<u64>,
     /// The assistant's message.
     pub said: Option<String>,
