@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use milepost::reading::Items;
 use milepost::reading::row;
 use milepost_api::{EventForm, LineageForm, TaskForm};
 use serde_json::json;
@@ -105,7 +106,12 @@ impl Found<'_> {
 
     fn takes(&self, event: &EventForm) -> bool {
         let kinds = &self.asked.kind;
-        let is_of_kind = kinds.is_empty() || kinds.iter().any(|kind| *kind == event.kind);
+        let is_named = |name: &str| kinds.iter().any(|kind| kind == name);
+        let is_of_kind = kinds.is_empty() || is_named(&event.kind) || {
+            // Messages and calls that a program keeps in its variables.
+            let items = event.body.as_ref().map(Items::of).unwrap_or_default();
+            items.bodies.iter().any(|body| is_named(body.kind_name()))
+        };
         self.left > 0 && is_of_kind && self.text.is_in(event)
     }
 

@@ -187,7 +187,7 @@ impl Turns {
                 self.inside(event, |open| open.turn.heard = Some(heard))
             }
             Body::ToolCalled(called) => {
-                let ended = match self.takes_calls() {
+                let ended = match self.takes_calls(event.offset) {
                     true => None,
                     false => self.begin_behind(event),
                 };
@@ -296,10 +296,11 @@ impl Turns {
 
     /// Returns `true` if a call belongs to the open turn: a step or an answer announced it, or
     /// another call of the turn has not returned.
-    fn takes_calls(&self) -> bool {
+    fn takes_calls(&self, offset: Offset) -> bool {
         self.open.as_ref().is_some_and(|open| {
             let turn = &open.turn;
-            let is_announced = turn.step.is_some() || turn.said.is_some();
+            let is_of_event = turn.first == offset;
+            let is_announced = turn.step.is_some() || turn.said.is_some() || is_of_event;
             let waits = turn.calls.last().is_some_and(|call| call.ok.is_none());
             !open.is_over && (is_announced || waits)
         })
