@@ -36,5 +36,5 @@ pub use outcome::{OUTCOME_POINTERS, Outcome};
 pub use row::row;
 pub use summary::{MetricRange, Summary};
 pub use text::TEXT_MAX;
-pub use turns::{Turn, TurnCall, TurnMark, Turns};
+pub use turns::{Turn, TurnCall, TurnMark, Turns, passed};
 pub use usage::{MIXED_CURRENCIES, Usage, UsageSum, bounded};

@@ -258,7 +258,7 @@ impl LineLayout {
         if self.columns < WITH_NUMBERS {
             return String::new();
         }
-        let took = if turn.took_us >= 1000 { seconds(turn.took_us) } else { String::new() };
+        let took = turn.took_us.filter(|took| *took >= 1000).map(seconds).unwrap_or_default();
         let tokens = turn.usage.as_ref().and_then(|usage| usage.tokens());
         let tokens = tokens.map(grouped_short).unwrap_or_default();
         let (when, columns) = (self.when(turn.time_us), self.when_columns());

@@ -41,7 +41,8 @@ pub struct TurnCall {
     pub ok: Option<bool>,
     /// The output on one line.
     pub result: Option<String>,
-    /// The time from the call to its return, in microseconds.
+    /// The time from the call to its return, in microseconds. `None` if both have the same stamp,
+    /// as of events that were imported without times.
     pub took_us: Option<u64>,
     /// The offset of the call.
     pub at: Offset,
@@ -88,8 +89,10 @@ pub struct Turn {
     pub next: Offset,
     /// The time of the first event, in microseconds since the Unix epoch.
     pub time_us: u64,
-    /// The time from the first event to the last, in microseconds.
-    pub took_us: u64,
+    /// The time from its first event to the last one of its own: step, answer, calls and results,
+    /// in microseconds. What is recorded behind them, as a capture, a mark or the next prompt,
+    /// does not count. `None` if the stamps are the same, as of imports without times.
+    pub took_us: Option<u64>,
     /// The assistant's message.
     pub said: Option<String>,
     /// The first calls: at most 1,000.
@@ -198,6 +201,7 @@ impl Turns {
                 };
                 let call = call_of(called, event);
                 self.inside(event, |open| {
+                    open.takes_until(event);
                     let so_far = open.turn.calls_digest;
                     let digest = digest(&(so_far, &called.tool, meaning(called.arguments.text())));
                     open.turn.calls_digest = digest;
@@ -209,7 +213,7 @@ impl Turns {
                 ended
             }
             Body::ToolReturned(returned) => {
-                self.inside(event, |open| open.returned(returned, event.header.time_us))
+                self.inside(event, |open| open.returned(event, returned))
             }
             Body::StepFinished(finished) => {
                 let metrics = finished.metrics.iter().map(|(name, value)| (name.clone(), value.0));
@@ -364,6 +368,7 @@ impl Turns {
                 None => Some(said),
             };
             open.turn.said_digest = digest(&(open.turn.said_digest, whole));
+            open.takes_until(event);
         });
         ended
     }
@@ -372,6 +377,7 @@ impl Turns {
         self.step = None;
         self.inside(event, |open| {
             change(&mut open.turn);
+            open.takes_until(event);
             open.is_over = true;
         })
     }
@@ -397,10 +403,14 @@ impl Open {
     /// Extends the turn to an event.
     fn reach(&mut self, event: &Event) {
         self.turn.next = event.offset.saturating_add(1);
-        self.turn.took_us = event.header.time_us.saturating_sub(self.turn.time_us);
     }
 
-    fn returned(&mut self, returned: &ToolReturned, time_us: u64) {
+    /// Extends the time of the turn to an event of its own.
+    fn takes_until(&mut self, event: &Event) {
+        self.turn.took_us = passed(self.turn.time_us, event.header.time_us);
+    }
+
+    fn returned(&mut self, event: &Event, returned: &ToolReturned) {
         let output = returned.output.as_ref();
         let result = output.map(result_line);
         if !returned.ok {
@@ -412,9 +422,15 @@ impl Open {
         if let Some(call) = calls.into_iter().find(|call| call.call == id) {
             call.ok = Some(returned.ok);
             call.result = result;
-            call.took_us = time_us.checked_sub(call.time_us);
+            call.took_us = passed(call.time_us, event.header.time_us);
+            self.takes_until(event);
         }
     }
+}
+
+/// Returns the time between two stamps, if they tell one: some imports give all events the same.
+pub fn passed(from_us: u64, to_us: u64) -> Option<u64> {
+    to_us.checked_sub(from_us).filter(|time| *time > 0)
 }
 
 fn call_of(called: &ToolCalled, event: &Event) -> TurnCall {
