@@ -6,6 +6,9 @@ use std::ops::Range;
 /// Most bytes of an escape sequence of a terminal.
 const SEQUENCE_MAX: usize = 4096;
 
+/// Length of what a reading replaces, and the character that it has instead.
+type Replaced = (usize, Option<char>);
+
 /// Reading of a text.
 pub struct View {
     pub text: String,
@@ -90,7 +93,7 @@ impl View {
     }
 
     /// Reads a text. `read` returns the length of what it replaces, and the replacement.
-    fn of(text: &str, read: &dyn Fn(&str) -> Option<(usize, Option<char>)>) -> Self {
+    fn of(text: &str, read: &dyn Fn(&str) -> Option<Replaced>) -> Self {
         let mut view = Self { text: String::new(), places: Vec::new() };
         let mut at = 0;
         while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
