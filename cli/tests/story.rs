@@ -87,11 +87,11 @@ fn what_held_before_and_does_not_hold_at_the_end_is_found_and_not_denied() {
     let place = scored();
     let found = culprit(&place);
     let out = bisect(&place, &["t", "--when", "/variables/score == 10"]).ok();
-    assert!(out.contains("t@1 is the first event"), "{out}");
+    assert!(out.contains("t/0@1 is the first event"), "{out}");
     assert!(out.contains(&format!("so for 22 events: after {found} it is not so")), "{out}");
     let out = bisect(&place, &["t", "--json", "--when", "/variables/step == 7"]).ok();
     let form: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!((&form["found"], &form["until"]), (&json!("t@7"), &json!("t@8")));
+    assert_eq!((&form["found"], &form["until"]), (&json!("t/0@7"), &json!("t/0@8")));
     let ran = bisect(&place, &["t", "--run", "--", "true"]);
     ran.failed(1, "it may have been so before");
 }

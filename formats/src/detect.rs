@@ -105,7 +105,7 @@ pub fn begins_as_run(start: &[u8]) -> bool {
 
 /// Returns `true` if an input begins with bytes that no text has. Zero bytes are those of a crash.
 fn is_binary(start: &[u8]) -> bool {
-    let is_odd = |byte: &u8| byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r' | 0);
+    let is_odd = |byte: &u8| *byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r' | 0);
     start.iter().take(1 << 10).any(is_odd)
 }
 

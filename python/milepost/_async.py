@@ -343,7 +343,7 @@ class AsyncStore:
         return await self._ask("GET", "v1", "stats")
 
     async def verify(self, *, acknowledge: bool = False) -> Mapping[str, Any]:
-        """Computes every checksum and chain, and returns the faults and the repairs of earlier damage.
+        """Computes every checksum and chain. Returns faults, and repairs of earlier damage.
 
         `acknowledge` ends the count of these repairs: the next verification has them no more.
         """

@@ -329,8 +329,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Searches for the first event after which a condition holds, with a few states of the history.
-         *     The condition holds at the point, and from that event on.
+         * Searches for the first event after which a condition holds. If it holds at the point, a few
+         *     states of the history are read, and the event is right if the condition holds from there on;
+         *     otherwise every event up to the point is looked at.
          */
         get: operations["bisect"];
         put?: never;
@@ -1191,6 +1192,8 @@ export interface components {
             only_a: components["schemas"]["Big"];
             /** @description Turns of the second history only. */
             only_b: components["schemas"]["Big"];
+            /** @description Turns that say something in other words. */
+            said?: components["schemas"]["Big"];
             /** @description Equal turns. */
             same: components["schemas"]["Big"];
         };
@@ -1198,7 +1201,7 @@ export interface components {
          * @description The relation of two turns.
          * @enum {string}
          */
-        AlignOp: "same" | "changed" | "only_a" | "only_b" | "moved";
+        AlignOp: "same" | "said" | "changed" | "only_a" | "only_b" | "moved";
         /** @description A line of an alignment. */
         AlignedForm: {
             a?: null | components["schemas"]["TurnForm"];
@@ -1275,6 +1278,11 @@ export interface components {
             /** @description The number of states that were looked at. */
             states: components["schemas"]["Big"];
             step?: null | components["schemas"]["Big"];
+            /**
+             * @description The address of the event after which the condition no longer holds. Without it, the
+             *     condition holds at the point of the search.
+             */
+            until?: string | null;
         };
         /** @description One change of a part of a state. */
         BlameForm: {
@@ -2983,6 +2991,23 @@ export interface components {
             /** @enum {string} */
             step: "other";
         };
+        /** @description The record of repaired damage. */
+        RepairForm: {
+            /** @description The time at which the record was acknowledged. */
+            acknowledged_at?: string | null;
+            /** @description False if the repair was interrupted: the next opening does it again. */
+            complete: boolean;
+            /** @description The time at which the damage was found; without it, it is not known. */
+            found_at?: string | null;
+            /** @description The copy that the repair read. */
+            mended_from: string;
+            /** @description The fault. */
+            message: string;
+            /** @description The damaged file, relative to the store's folder, and the place in it. */
+            place: string;
+            /** @description The time of the last verification before it that found no fault; without it, there was none. */
+            whole_at?: string | null;
+        };
         /** @description A restore. */
         RestoreAsked: {
             choices?: null | components["schemas"]["ChoicesAsked"];
@@ -3179,16 +3204,22 @@ export interface components {
              * @description The last value.
              */
             last: number;
+            /** @description The offset of the last value. */
+            last_at: components["schemas"]["Big"];
             /**
              * Format: double
              * @description The greatest value.
              */
             max: number;
+            /** @description The offset of the greatest value. */
+            max_at: components["schemas"]["Big"];
             /**
              * Format: double
              * @description The least value.
              */
             min: number;
+            /** @description The offset of the least value. */
+            min_at: components["schemas"]["Big"];
             /** @description The place of the first value on the axis: its step, its time in microseconds, or its offset. */
             x: components["schemas"]["Big"];
         };
@@ -3549,8 +3580,7 @@ export interface components {
             step?: null | components["schemas"]["Big"];
             /** @description The time of the first event, in microseconds since the Unix epoch. */
             time_us: components["schemas"]["Big"];
-            /** @description The time from the first event to the last, in microseconds. */
-            took_us: components["schemas"]["Big"];
+            took_us?: null | components["schemas"]["Big"];
             /** @description The number of the turn in its step, from 0. */
             turn: components["schemas"]["Big"];
             usage?: null | components["schemas"]["UsageForm"];
@@ -3618,6 +3648,8 @@ export interface components {
         };
         /** @description The scope of a verification. */
         VerifyAsked: {
+            /** @description Acknowledge the repairs in the answer: later verifications do not count them. */
+            acknowledge?: boolean;
             /** @description An earlier anchor, to compare the whole store with. */
             anchor?: Record<string, unknown> | null;
             /** @description Also fold every lineage from its beginning and compare the result with the snapshots. */
@@ -3643,8 +3675,10 @@ export interface components {
             frames: components["schemas"]["Big"];
             /** @description Lineages. */
             lineages: components["schemas"]["Big"];
-            /** @description True if there are no faults. */
+            /** @description True if there are no faults, and no repairs that are not acknowledged. */
             ok: boolean;
+            /** @description Damage that was repaired before this verification, and was not acknowledged before it. */
+            repairs: components["schemas"]["RepairForm"][];
             /** @description Snapshots read. */
             snapshots: components["schemas"]["Big"];
             /** @description Tasks. */

@@ -189,8 +189,7 @@ impl Lineage {
         if repeated {
             return;
         }
-        let before = super::run_control::status(self.inner(), self.task, self.id).ok();
-        let before = before.and_then(|status| status.previous);
+        let before = super::run_control::phase_before(self.inner(), self.task, self.id);
         let done = AuditEvent {
             phase_before: Some(before.as_deref().unwrap_or("")),
             user: context.user.as_deref(),

@@ -172,6 +172,11 @@ pub(crate) fn status(inner: &Inner, task: TaskNo, lineage: LineageId) -> Result<
     look(inner, &mut known, task, lineage).cloned()
 }
 
+/// Returns the phase before the current one; `None` if there is none or it cannot be read.
+pub(crate) fn phase_before(inner: &Inner, task: TaskNo, lineage: LineageId) -> Option<String> {
+    status(inner, task, lineage).ok()?.previous
+}
+
 /// Records the new phase of a lineage.
 pub(crate) fn entered(inner: &Inner, task: TaskNo, lineage: LineageId, changed: &PhaseChanged) {
     let control = inner.controls.tasks.lock().get(&task).cloned();

@@ -120,15 +120,16 @@ impl<'a> Importer<'a> {
         self.options.acknowledge = acknowledge.is_some();
         let inputs = self.look()?;
         let is_unread = |input: &&Looked| matches!(input, Ok(Input::Unread(..)));
-        let several = inputs.len() - inputs.iter().filter(is_unread).count() > 1;
+        let readable = inputs.len() - inputs.iter().filter(is_unread).count();
+        let several = readable > 1;
         self.report.form.inputs = Big(inputs.len() as u64);
         if self.asked.task.is_some() && several {
-            let text = format!("`task` names one task, and there are {} inputs", inputs.len());
+            let text = format!("`task` names one task, and there are {readable} inputs");
             return Err(JobFailure::new(ErrorKind::Invalid, text).remedy(Remedy::OneInput));
         }
         let is_export = |input: &Input| matches!(input, Input::Export(_));
-        let mut readable = inputs.iter().filter(|input| !is_unread(input)).flatten();
-        self.needed.only_exports = readable.all(is_export);
+        let mut runs = inputs.iter().filter(|input| !is_unread(input)).flatten();
+        self.needed.only_exports = runs.all(is_export);
         if inputs.iter().flatten().any(is_export) {
             self.needed.event_max = self.needed.event_max.max(export_file::EVENT_MAX);
         }

@@ -52,7 +52,7 @@ const DAMAGES: [(&str, Damage); 9] = [
     ("archive/", ("an archive file removed", |root| fs::remove_file(&archive(root)[1]).unwrap())),
     ("archive/", ("an archive file cut", |root| cut(&archive(root)[1], 2000))),
     ("sled", ("sled removed", |root| fs::remove_dir_all(root.join("sled")).unwrap())),
-    ("sled", ("sled's settings", |root| fs::write(root.join("sled/conf"), "none").unwrap())),
+    ("sled", ("sled's settings", |root| fs::write(root.join("sled/conf"), "no settings").unwrap())),
     (
         "store.copy",
         ("the settings' copy", |root| fs::write(root.join("store.copy"), "no").unwrap()),

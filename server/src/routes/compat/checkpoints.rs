@@ -229,7 +229,10 @@ impl<'a> Forms<'a> {
         // A damaged checkpoint is listed as such.
         let (state, whole) = match self.view.run_state(&point) {
             Ok(state) => (state, whole),
-            Err(e) if e.kind() == ErrorKind::Corrupt => (RunState::default(), false),
+            Err(e) if e.kind() == ErrorKind::Corrupt => {
+                tracing::warn!("the state of checkpoint {} cannot be read: {e}", checkpoint.id);
+                (RunState::default(), false)
+            }
             Err(e) => return Err(e),
         };
         Ok(CheckpointForm {
