@@ -11,11 +11,13 @@
 //! meaning  JSON by its meaning
 //! outcome  success or failure of a lineage
 //! row      an event on one line
+//! command  results of calls, those of commands as their text
 //! text     one line of bounded length
 //! ```
 
 // tidy: names the parts
 mod align;
+mod command;
 mod items;
 mod map;
 mod meaning;
@@ -27,6 +29,7 @@ mod turns;
 mod usage;
 
 pub use align::{AlignOptions, Aligned, AlignedOp, align, common};
+pub use command::command_text;
 pub use items::Items;
 pub use map::{HistoryMap, MetricBucket, OverviewBucket, Resume};
 pub use outcome::{OUTCOME_POINTERS, Outcome};

@@ -3,12 +3,13 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use milepost_codec::{
-    Body, CheckpointMarked, MarkStatus, Message, Offset, ToolCalled, ToolReturned,
+    Body, CheckpointMarked, MarkCause, MarkStatus, Message, Offset, ToolCalled, ToolReturned,
 };
 use serde::Serialize;
 
 use crate::event::Event;
 
+use crate::reading::command::{failure_line, result_line};
 use crate::reading::items::Items;
 use crate::reading::meaning::meaning;
 use crate::reading::text::{Line, TEXT_MAX, arguments, first_line};
@@ -114,6 +115,13 @@ pub struct Turn {
     pub(crate) calls_digest: u64,
     #[serde(skip)]
     pub(crate) said_digest: u64,
+}
+
+impl Turn {
+    /// Returns `true` if it has calls, and all of them returned.
+    fn has_returned(&self) -> bool {
+        !self.calls.is_empty() && self.calls.iter().all(|call| call.ok.is_some())
+    }
 }
 
 /// Divides events into turns. See `docs/READING.md`.
@@ -379,7 +387,11 @@ impl Turns {
         let mark = TurnMark { label, status, at };
         let open = self.open.as_mut()?;
         open.reach(event);
-        open.turn.mark = Some(mark);
+        // A mark before the next call is not this turn's own.
+        let is_of_next = marked.cause == MarkCause::BeforeTool && open.turn.has_returned();
+        if !(is_of_next && open.turn.mark.is_some()) {
+            open.turn.mark = Some(mark);
+        }
         match open.is_over {
             true => self.end(),
             false => None,
@@ -400,11 +412,9 @@ impl Open {
 
     fn returned(&mut self, event: &Event, returned: &ToolReturned) {
         let output = returned.output.as_ref();
-        let result = output.map(|output| Line::new().add_json(output).end());
+        let result = output.map(result_line);
         if !returned.ok {
-            let text = output.map(|output| Line::new().add_first_line(output).end());
-            self.turn.failed =
-                Some(text.filter(|text| !text.is_empty()).unwrap_or("failed".into()));
+            self.turn.failed = Some(failure_line(output));
         }
         let id = bounded(&returned.call, NAME);
         let calls = self.turn.calls.iter_mut().rev().take(CALLS_OPEN);

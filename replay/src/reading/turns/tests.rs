@@ -77,6 +77,24 @@ fn a_step_of_an_optimizer_is_one_turn_with_its_calls_and_its_mark() {
 }
 
 #[test]
+fn the_mark_of_a_turn_is_its_own_and_not_that_before_the_next_call() {
+    let before = |label: &str| -> Body {
+        let label = Some(label.to_owned());
+        let cause = MarkCause::BeforeTool;
+        CheckpointMarked { label, cause, ..CheckpointMarked::default() }.into()
+    };
+    let run = |n: u32| {
+        let call = format!("c{n}");
+        let (first, last) = (before(&format!("before-s{n}")), mark(&format!("after-s{n}")));
+        [first, calls(&call, "make"), returns(&call, true, "x"), last]
+    };
+    let all = turns(run(6).into_iter().chain(run(7)));
+    let labels: Vec<_> =
+        all.iter().map(|turn| turn.mark.as_ref().unwrap().label.clone().unwrap()).collect();
+    assert_eq!(labels, ["after-s6", "after-s7"]);
+}
+
+#[test]
 fn the_time_of_a_turn_ends_with_its_own_last_event() {
     let all = turns([
         says("assistant", "I look"),
