@@ -282,6 +282,9 @@ export interface SeriesBucket {
   max: Float;
   count: Big;
   at: Big;
+  last_at: Big;
+  min_at: Big;
+  max_at: Big;
 }
 
 export interface Series {
