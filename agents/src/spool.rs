@@ -98,8 +98,13 @@ impl Spool {
     ///
     /// `InvalidData`: the file is none that [`Spool::put`] wrote. Errors of the file system.
     pub fn read(&self, place: &Path) -> io::Result<HookAsked> {
-        let flags = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+        // A pipe has no end, and its opening waits for a writer.
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        let flags = flags.bits().cast_signed();
         let file = OpenOptions::new().read(true).custom_flags(flags).open(place)?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "not a regular file"));
+        }
         let mut bytes = Vec::new();
         file.take(ROOM).read_to_end(&mut bytes)?;
         Ok(serde_json::from_slice(&bytes)?)

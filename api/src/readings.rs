@@ -56,7 +56,8 @@ pub struct RowForm {
     /// `false` for a call or a step that failed, `true` for a call that returned well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ok: Option<bool>,
-    /// The time from the call to this return in microseconds, if the page has the call.
+    /// The time from the call to this return in microseconds, if the page has the call and their
+    /// stamps differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took_us: Option<Big>,
     /// The usage that the event has.
@@ -122,7 +123,7 @@ pub struct TurnCallForm {
     /// The output on one line of at most 160 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
-    /// The time from the call to its return, in microseconds.
+    /// The time from the call to its return, in microseconds; absent if both have the same stamp.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took_us: Option<Big>,
     /// The offset of the call.
@@ -149,8 +150,10 @@ pub struct TurnForm {
     pub next: Big,
     /// The time of the first event, in microseconds since the Unix epoch.
     pub time_us: Big,
-    /// The time from the first event to the last, in microseconds.
-    pub took_us: Big,
+    /// The time from the first event to the last one of its own (step, answer, calls, results), in
+    /// microseconds; absent if the stamps are the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took_us: Option<Big>,
     /// The assistant's message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<String>,
@@ -290,6 +293,12 @@ pub struct SeriesBucketForm {
     pub count: Big,
     /// The offset of the first value.
     pub at: Big,
+    /// The offset of the last value.
+    pub last_at: Big,
+    /// The offset of the least value.
+    pub min_at: Big,
+    /// The offset of the greatest value.
+    pub max_at: Big,
 }
 
 /// The values of a metric in the history before a point.

@@ -312,10 +312,12 @@ impl From<milepost_client::Error> for Failure {
         let (code, hint) = kind.map_or((UNMET, None), remedy);
         let hint = match error.kind() {
             Remote::Unauthorized => Some(
-                "`milepost token create` on the service's side makes a token; MILEPOST_TOKEN holds \
-                 it here",
+                "`milepost token create --user U` on the service's side makes a token; \
+                 MILEPOST_TOKEN holds it here",
             ),
-            Remote::Forbidden => Some("`milepost token create --admin` makes a token that may"),
+            Remote::Forbidden => {
+                Some("`milepost token create --user U --admin` makes a token that may")
+            }
             Remote::Transport if error.was_reached() => {
                 Some("what was asked may have been done: look before you ask again")
             }

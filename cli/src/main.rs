@@ -43,6 +43,7 @@ mod tui;
 mod unknown_command;
 
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::panic;
 use std::process::ExitCode;
@@ -66,9 +67,10 @@ static LAST_PANIC: Mutex<Option<String>> = Mutex::new(None);
 
 /// Prints why the arguments of a command cannot be parsed, or what `--help` and `--version` ask
 /// for.
-fn refuse(error: &clap::Error, command: &str, is_json: bool) -> ExitCode {
+fn refuse(error: &clap::Error, line: (&str, &[OsString]), is_json: bool) -> ExitCode {
+    let (command, words) = line;
     let out = Out::new(is_json, When::Auto);
-    let failure = match unknown_command::failure(error) {
+    let failure = match unknown_command::failure(error, command, words) {
         None if out.json && error.use_stderr() => Some(Failure::usage(error, command)),
         failure => failure,
     };
@@ -90,8 +92,8 @@ fn refuse(error: &clap::Error, command: &str, is_json: bool) -> ExitCode {
         Cow::Owned(clean) => clean,
     };
     // The last line names the help of the program, and the next step is the help of the command.
-    let text = match text.rsplit_once("--help") {
-        Some((before, after)) => format!("{before}{command} --help{after}"),
+    let text = match text.rsplit_once("try '--help'") {
+        Some((before, after)) => format!("{before}try '{command} --help'{after}"),
         None => text,
     };
     drop(io::stderr().write_all(text.as_bytes()));
@@ -118,10 +120,10 @@ fn main() -> ExitCode {
     let is_json = args::asks_for_json(&arguments);
     let command = args::command();
     let line = CommandLine::read(&command, arguments);
-    let asked = command.try_get_matches_from(line.words);
+    let asked = command.try_get_matches_from(&line.words);
     let args = match asked.and_then(|asked| Args::from_arg_matches(&asked)) {
         Ok(args) => args,
-        Err(error) => return refuse(&error, &line.command, is_json),
+        Err(error) => return refuse(&error, (&line.command, &line.words), is_json),
     };
     panic::set_hook(Box::new(|info| {
         let mut last = LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner);

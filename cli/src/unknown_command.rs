@@ -1,4 +1,6 @@
-//! Words that other programs have for what Milepost does.
+//! Words and options that other programs, or other commands, have for what a command does.
+
+use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -8,7 +10,8 @@ use crate::output::nearest::{did_you_mean, nearest};
 use crate::output::printable;
 
 /// Words of other programs, and the command that does it here.
-const WORDS: [(&[&str], &str); 13] = [
+const WORDS: [(&[&str], &str); 14] = [
+    (&["version"], "`milepost --version` prints it"),
     (&["list", "ls", "ps", "threads"], "`milepost tasks` lists the tasks"),
     (&["history", "events", "steps"], "`milepost log TASK` prints a run step by step"),
     (&["grep", "find", "query"], "`milepost search TEXT` searches all tasks"),
@@ -52,10 +55,32 @@ const WORDS: [(&[&str], &str); 13] = [
     ),
 ];
 
-/// Returns the failure for an unknown command whose word is known elsewhere.
-pub fn failure(error: &clap::Error) -> Option<Failure> {
-    if error.kind() != ErrorKind::InvalidSubcommand {
-        return None;
+/// Words and options that a command does not take, and the words that do it.
+const OPTIONS: [(&str, &[&str], &str); 8] = [
+    ("log", &["--tail", "--head"], "`milepost log TASK -n 5` prints the last steps"),
+    ("log", &["--failed", "--errors"], "`milepost log TASK --kind step_failed` has failed steps"),
+    ("search", &["--failed"], "`milepost tasks --failed` lists the tasks that failed"),
+    ("state", &["--jq", "--query", "--path"], "`milepost state ADDRESS --json` prints it for `jq`"),
+    (
+        "serve",
+        &["--port", "-p", "--host", "--bind"],
+        "`milepost serve --listen 127.0.0.1:0` listens on a free port",
+    ),
+    ("ui", &["--port", "-p", "--host"], "`milepost ui --listen 127.0.0.1:0` takes a free port"),
+    ("stats", &[""], "`milepost tasks PATTERN` has the steps, tokens and cost of a task"),
+    ("cleanup", &[""], "`milepost cleanup --task TASK --keep 10` is for one task"),
+];
+
+/// Returns the failure for words of a command line whose meaning is known: a word or an option that
+/// other programs have. `words` is the line, and `command` what it names.
+pub fn failure(error: &clap::Error, command: &str, words: &[OsString]) -> Option<Failure> {
+    match error.kind() {
+        ErrorKind::UnknownArgument => return unknown_argument(error, command, words),
+        ErrorKind::MissingRequiredArgument if command == "milepost diff" => {
+            return pointer_to_diff(words);
+        }
+        ErrorKind::InvalidSubcommand => {}
+        _ => return None,
     }
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
@@ -64,6 +89,63 @@ pub fn failure(error: &clap::Error) -> Option<Failure> {
     let hint = known.map(|(_, hint)| (*hint).to_owned()).or_else(|| near(error, word))?;
     let message = format!("there is no command `{}`", printable(word));
     Some(Failure::new(message).code_of(USAGE).hint(hint))
+}
+
+/// Returns the failure of an argument that a command does not take. Clap's own tip, to pass an
+/// option as a value, is never what was meant.
+fn unknown_argument(error: &clap::Error, command: &str, words: &[OsString]) -> Option<Failure> {
+    let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let name = command.rsplit(' ').next().unwrap_or_default();
+    let is_of = |words: &[&str]| {
+        words.iter().any(|word| match *word {
+            "" => !given.starts_with('-'),
+            word => word == given,
+        })
+    };
+    let known = OPTIONS.iter().find(|(of, words, _)| *of == name && is_of(words));
+    let hint = match known {
+        Some((_, _, hint)) => (*hint).to_owned(),
+        None if error.get(ContextKind::SuggestedArg).is_some() => return None,
+        None => match address(given, command, words) {
+            Some(address) => format!(
+                "an address is one word, as in `{address}`; `{command} --help` lists what it takes"
+            ),
+            None => format!("`{command} --help` lists what it takes"),
+        },
+    };
+    let message = format!("unexpected argument '{}' found", printable(given));
+    Some(Failure::new(message).code_of(USAGE).hint(hint))
+}
+
+/// Returns the failure of a `diff` of a part of two states, which it does not have.
+fn pointer_to_diff(words: &[OsString]) -> Option<Failure> {
+    let is_pointer = |word: &&OsString| word.to_string_lossy().starts_with('/');
+    let given = words.get(2..)?.iter().find(is_pointer)?.to_string_lossy();
+    let message = format!("`{}` is no file: without --files `diff` is of whole states", given);
+    let hint = "`milepost states ADDRESS /POINTER` prints a part of the state at each checkpoint";
+    Some(Failure::new(printable(&message)).code_of(USAGE).hint(hint))
+}
+
+/// Returns the address that two words were meant to be, as `demo good` for `demo@good`.
+fn address(given: &str, command: &str, words: &[OsString]) -> Option<String> {
+    let at = words.iter().position(|word| word == given)?;
+    let before = words.get(at.checked_sub(1)?)?.to_str()?;
+    let is_plain = |word: &str| !word.is_empty() && !word.starts_with('-') && !word.contains('@');
+    let name = command.rsplit(' ').next()?;
+    if !is_plain(given) || !is_plain(before) || before == name {
+        return None;
+    }
+    let own = args::command();
+    let own = own.find_subcommand(name)?;
+    let takes = |id: &str| own.get_positionals().any(|one| one.get_id() == id);
+    let sign = match name {
+        "switch" => '/',
+        _ if takes("address") => '@',
+        _ => return None,
+    };
+    Some(printable(&format!("{before}{sign}{given}")).into_owned())
 }
 
 /// Returns the question about near commands, where clap has none.
@@ -90,14 +172,15 @@ mod tests {
             for word in words {
                 assert!(!commands.iter().any(|command| command == word), "{word}");
                 let asked = args::command().try_get_matches_from(["milepost", word]);
-                assert!(failure(&asked.unwrap_err()).is_some(), "{word}");
+                let failure = failure(&asked.unwrap_err(), "milepost", &[]);
+                assert!(failure.is_some(), "{word}");
             }
-            for named in hint.split("`milepost ").skip(1) {
+            for named in hint.split("`milepost ").skip(1).filter(|it| !it.starts_with('-')) {
                 let name = named.split([' ', '`']).next().unwrap();
                 assert!(commands.iter().any(|command| command == name), "{name}");
             }
         }
         let other = args::command().try_get_matches_from(["milepost", "frobnicate"]);
-        assert!(failure(&other.unwrap_err()).is_none());
+        assert!(failure(&other.unwrap_err(), "milepost", &[]).is_none());
     }
 }

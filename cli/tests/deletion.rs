@@ -138,10 +138,11 @@ fn a_compaction_says_what_it_needs_before_and_what_it_gave_after() {
     assert!(out.starts_with("the store takes ") && out.contains("of free space"), "{out}");
     assert!(out.ends_with("nothing was changed\n"), "{out}");
     let out = place.say("compact").ok();
-    let names: Vec<_> =
-        (out.lines().skip(1)).filter_map(|line| line.split_whitespace().next()).collect();
+    let parts = out.lines().filter(|line| line.contains(" -> "));
+    let names: Vec<_> = parts.filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(names, ["archive", "sled", "packs", "journal", "total"]);
-    assert!(out.lines().skip(1).all(|line| line.contains(" -> ")), "{out}");
+    let last = out.lines().last().unwrap();
+    assert!(last.ends_with(" were freed") || last.starts_with("no room was freed"), "{out}");
     assert_eq!(place.lines("log run").len(), 17, "what is live stays");
 }
 

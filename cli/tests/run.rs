@@ -194,7 +194,10 @@ fn for_programs_standard_output_has_the_report_and_nothing_else() {
     number(&report, "ms");
     assert_eq!(
         report["changes"],
-        json!({"created": "1", "changed": "0", "deleted": "0", "renamed": "0", "folders": "0"})
+        json!({
+            "created": "1", "changed": "0", "deleted": "0", "renamed": "0", "left_out": "0",
+            "folders": "0",
+        })
     );
     let ids = place.ids("checkpoints essay");
     assert_eq!(report["after"]["checkpoint"], ids[0]);

@@ -139,7 +139,7 @@ pub mod reading {
     pub use milepost_replay::reading::{
         AlignOptions, Aligned, AlignedOp, HistoryMap, Items, MIXED_CURRENCIES, MetricBucket,
         MetricRange, OUTCOME_POINTERS, Outcome, OverviewBucket, Resume, Summary, TEXT_MAX, Turn,
-        TurnCall, TurnMark, Turns, Usage, UsageSum, align, common, row,
+        TurnCall, TurnMark, Turns, Usage, UsageSum, align, command_text, common, row,
     };
 }
 

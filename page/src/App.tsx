@@ -33,7 +33,7 @@ function Screen() {
       return <Store />;
     case "unknown":
       return (
-        <Frame head={<h1>{words.value.unknownAddress}</h1>} keys={[]}>
+        <Frame title="" head={<h1>{words.value.unknownAddress}</h1>} keys={[]}>
           <main class="state">
             <code>{now.text}</code>
           </main>

@@ -19,6 +19,20 @@ export function count(value: string | number | bigint): string {
   return numberFormat({}).format(exact as number | bigint);
 }
 
+/** Formats a count for a narrow column: from 100,000 on in short, such as 200K. */
+export function shortCount(value: string | bigint): string {
+  const exact = BigInt(value);
+  if (exact < 100_000n) return count(exact);
+  return numberFormat({ notation: "compact", maximumFractionDigits: 1 }).format(exact);
+}
+
+/** Formats a measured number for a narrow column: at most four digits, small ones as 1.01e-4. */
+export function shortMeasure(value: number): string {
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(2);
+  return numberFormat({ maximumSignificantDigits: 4 }).format(value);
+}
+
 /** Formats a measured number with at most six digits that matter. */
 export function measure(value: number): string {
   return numberFormat({ maximumSignificantDigits: 6 }).format(value);

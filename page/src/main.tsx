@@ -9,6 +9,7 @@ import { setAnswerer } from "./api/link.ts";
 import { login } from "./api/sessions.ts";
 import { listenToKeys, onRefusedKey } from "./keyboard.ts";
 import { parseRoute } from "./address.ts";
+import { markTexts } from "./text/marks.ts";
 import { words } from "./words/index.ts";
 
 /** Takes the code that `milepost ui` put into the address, and removes it from there. */
@@ -24,6 +25,7 @@ async function takeCode(): Promise<void> {
   }
 }
 
+markTexts();
 setAnswerer(http);
 await takeCode();
 listenToAddress();

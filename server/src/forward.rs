@@ -25,7 +25,7 @@ use crate::body_guard::held;
 use crate::error::ApiError;
 use crate::listener::{Peer, near, peer};
 use crate::middleware::is_stream;
-use crate::request_scope::{REQUEST_ID, RequestId, Since};
+use crate::request_scope::{OF_PAGE, REQUEST_ID, RequestId, Since};
 use crate::routes;
 use crate::streams::{KEEP_OPEN, Pieces};
 
@@ -136,6 +136,7 @@ fn asked(request: Request, id: &RequestId) -> Result<Request, ApiError> {
     parts.uri = target.parse::<Uri>().map_err(|error| ApiError::Invalid(error.to_string()))?;
     remove(&mut parts.headers, &OF_BROWSER);
     parts.headers.insert(header::HOST, HeaderValue::from_static("localhost"));
+    parts.headers.insert(OF_PAGE, HeaderValue::from_static("1"));
     if let Ok(id) = HeaderValue::from_str(&id.0) {
         parts.headers.insert(REQUEST_ID, id);
     }
@@ -224,8 +225,8 @@ mod tests {
         let mut headers: Vec<_> =
             headers.map(|(name, value)| (name.as_str(), value.to_str().unwrap())).collect();
         headers.sort_unstable();
-        let id = ("x-request-id", "id-1");
+        let (page, id) = (("milepost-of-page", "1"), ("x-request-id", "id-1"));
         let accept = ("accept", "text/event-stream");
-        assert_eq!(headers, [accept, ("host", "localhost"), ("if-match", "\"3\""), id]);
+        assert_eq!(headers, [accept, ("host", "localhost"), ("if-match", "\"3\""), page, id]);
     }
 }

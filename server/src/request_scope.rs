@@ -15,6 +15,10 @@ use tokio::time::Instant;
 
 use crate::error::ApiError;
 
+/// Header that says that a page asks, which has no folders of this machine. A browser cannot leave
+/// it out: the service of the page sets it.
+pub(crate) const OF_PAGE: HeaderName = HeaderName::from_static("milepost-of-page");
+
 /// The header of a request's id, and of its answer's.
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 

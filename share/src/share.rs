@@ -41,13 +41,29 @@ impl Share {
         asked: &ShareAsked,
         progress: &mut dyn Progress,
     ) -> Result<Self> {
+        Self::within(ShareAsked::MAX, engine, task, asked, progress)
+    }
+
+    /// Packs a task as [`Share::of`] does, for a caller who may ask for `ceiling` bytes at most.
+    ///
+    /// # Errors
+    ///
+    /// As [`Share::of`].
+    pub fn within(
+        ceiling: u64,
+        engine: &Engine,
+        task: &str,
+        asked: &ShareAsked,
+        progress: &mut dyn Progress,
+    ) -> Result<Self> {
         let searches = asked.redact || !asked.withhold.is_empty();
         let checked = ExportOptions { files: false, redact: searches };
         export_file::check(engine, &[task.to_owned()], checked)?;
         let packing = Packing { engine, task, secrets: asked.redact, withhold: &asked.withhold };
-        let most = asked.max.min(ShareAsked::MAX);
+        let ceiling = ceiling.min(ShareAsked::MAX);
+        let most = asked.max.min(ceiling);
         // The first pass is complete: it says how long the file and its longest text are.
-        let (mut limit, mut longest_body, mut needed) = (ShareAsked::MAX, usize::MAX, None);
+        let (mut limit, mut longest_body, mut needed) = (ceiling, usize::MAX, None);
         for longest in LONGEST {
             if longest >= longest_body && longest < usize::MAX {
                 continue;
@@ -76,11 +92,14 @@ impl Share {
             }
             needed = needed.or(Some(share.bytes()));
         }
-        let needed = needed.unwrap_or(ShareAsked::MAX);
+        let needed = needed.unwrap_or(ceiling);
+        let next = match needed < ceiling {
+            true => format!("allow more, up to {ceiling}"),
+            false => format!("more than {ceiling} are never allowed here: it cannot be shared"),
+        };
         Err(Error::invalid(format!(
             "task `{task}` needs {needed} bytes or more in a file, {most} are allowed, and \
-             its texts over 1 KiB are not enough to withhold: allow more, up to {}",
-            ShareAsked::MAX
+             its texts over 1 KiB are not enough to withhold: {next}"
         ))
         .into())
     }

@@ -53,8 +53,13 @@ impl RetainedForm {
     }
 
     fn done(plan: TaskPlan, done: TaskRetained) -> Self {
+        // The figures of the plan are those of the cleanup only if all of it was done.
+        let is_same = |a: &[_], b: &[_]| a.len() == b.len() && a.iter().all(|one| b.contains(one));
+        let whole = done.error.is_none()
+            && done.removed == plan.removed.len() as u64
+            && is_same(&done.trimmed, &plan.trimmed)
+            && done.dropped.len() == plan.dropped.len();
         let planned = Self::planned(plan);
-        let whole = done.error.is_none();
         let all = |removed: &Vec<_>| removed.len() as u64 == done.removed;
         Self {
             removed: planned.removed.filter(all),

@@ -154,5 +154,8 @@ fn series_form(bucket: &MetricBucket, axis: SeriesAxis) -> SeriesBucketForm {
         max: Float(bucket.max),
         count: Big(bucket.count),
         at: Big(bucket.at),
+        last_at: Big(bucket.last_at),
+        min_at: Big(bucket.min_at),
+        max_at: Big(bucket.max_at),
     }
 }

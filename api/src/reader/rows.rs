@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use milepost::reading::{UsageSum, row};
 use milepost::{Body, Event, Lineage, LineageId, Offset, Result, Task};
-use milepost_replay::reading::bounded;
+use milepost_replay::reading::{bounded, passed};
 
 use super::{EventSearch, Reader, lineage_of};
 use crate::{Big, ReadMarkForm, RowForm, RowsForm};
@@ -120,7 +120,7 @@ pub(super) fn row_form(event: &Event, calls: &Calls, lineage: &Lineage) -> Resul
             form.tool =
                 returned.tool.as_deref().map(short).or_else(|| call.map(|(tool, _)| tool.clone()));
             form.ok = Some(returned.ok);
-            let took_us = call.and_then(|(_, began)| event.header.time_us.checked_sub(*began));
+            let took_us = call.and_then(|(_, began)| passed(*began, event.header.time_us));
             form.took_us = took_us.map(Big);
         }
         Some(Body::StepFailed(_)) => form.ok = Some(false),

@@ -175,7 +175,7 @@ pub(super) fn turn_form(number: u64, turn: &Turn, lineage: &Lineage) -> Result<T
         first: Big(turn.first),
         next: Big(turn.next),
         time_us: Big(turn.time_us),
-        took_us: Big(turn.took_us),
+        took_us: turn.took_us.map(Big),
         said: turn.said.clone(),
         calls: calls.collect(),
         more_calls: Some(Big(more_calls)).filter(|more| more.0 > 0),

@@ -110,7 +110,7 @@ impl Export {
         let usage = |message: String| {
             Failure::new(message)
                 .code_of(USAGE)
-                .hint("`milepost export [TASK] DIR --format checkpoints`")
+                .hint("`milepost export TASK DIR --format checkpoints`")
         };
         match (self.format, self.named.as_deref(), self.dir.as_deref()) {
             (ExportFormat::Export, task, None) => Ok((task, None)),

@@ -60,14 +60,14 @@ pub struct GoingBack {
     #[arg(long)]
     pub leave_others: bool,
     /// A description of the new lineage.
-    #[arg(short = 'm', long, value_name = "TEXT")]
+    #[arg(short = 'm', long, alias = "message", value_name = "TEXT")]
     pub description: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct Rollback {
     /// The folder. Default: the captured one, if it exists.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, alias = "dir", value_name = "DIR")]
     pub files: Option<PathBuf>,
     #[command(flatten)]
     pub back: GoingBack,
@@ -79,7 +79,7 @@ pub struct Restore {
     /// `milepost checkpoint`.
     pub address: Option<String>,
     /// Restore the files of this folder, and leave the state as it is.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, alias = "dir", value_name = "DIR")]
     pub files: Option<PathBuf>,
     #[command(flatten)]
     pub options: FolderOptions,
@@ -87,7 +87,7 @@ pub struct Restore {
     #[arg(long)]
     pub leave_others: bool,
     /// A description of the new lineage.
-    #[arg(short = 'm', long, value_name = "TEXT")]
+    #[arg(short = 'm', long, alias = "message", value_name = "TEXT")]
     pub description: Option<String>,
 }
 
@@ -108,7 +108,7 @@ pub struct Branch {
     /// The address of the point; see `milepost --help`.
     pub address: String,
     /// A description of the new lineage.
-    #[arg(short = 'm', long, value_name = "TEXT")]
+    #[arg(short = 'm', long, alias = "message", value_name = "TEXT")]
     pub description: Option<String>,
 }
 
@@ -127,7 +127,7 @@ pub struct Checkpoint {
     #[arg(long)]
     pub yes: bool,
     /// A description of the new lineage.
-    #[arg(short = 'm', long, value_name = "TEXT")]
+    #[arg(short = 'm', long, alias = "message", value_name = "TEXT")]
     pub description: Option<String>,
 }
 
@@ -136,7 +136,7 @@ pub struct Undo {
     /// The task's id.
     pub task: String,
     /// The folder, if files were restored. Default: the folder that was captured last.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, alias = "dir", value_name = "DIR")]
     pub files: Option<PathBuf>,
     #[command(flatten)]
     pub options: FolderOptions,
@@ -148,7 +148,7 @@ pub struct Recover {
     pub task: Option<String>,
     /// The folder, if it was moved, or if the task or the store is not your own. Default: the
     /// folder in which the restore began.
-    #[arg(long, value_name = "DIR", requires = "task")]
+    #[arg(long, alias = "dir", value_name = "DIR", requires = "task")]
     pub files: Option<PathBuf>,
     #[command(flatten)]
     pub paths: Paths,

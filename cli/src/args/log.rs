@@ -21,8 +21,8 @@ pub struct Log {
     #[arg(long)]
     pub events: bool,
     /// Print at most N steps, or events. `-20` is `-n 20`.
-    #[arg(short = 'n', long = "last", value_name = "N", value_parser = whole::<u64>,
-          allow_negative_numbers = true)]
+    #[arg(short = 'n', long = "last", alias = "limit", value_name = "N",
+          value_parser = whole::<u64>, allow_negative_numbers = true)]
     pub last: Option<u64>,
     /// Print times in UTC, not as ages.
     #[arg(long)]
@@ -105,8 +105,8 @@ pub struct Search {
     #[arg(long, value_name = "KIND", value_parser = kinds(), hide_possible_values = true)]
     pub kind: Vec<String>,
     /// Stop after N hits. `-20` is `-n 20`.
-    #[arg(short = 'n', long = "last", value_name = "N", value_parser = whole::<u64>,
-          allow_negative_numbers = true)]
+    #[arg(short = 'n', long = "last", alias = "limit", value_name = "N",
+          value_parser = whole::<u64>, allow_negative_numbers = true)]
     pub last: Option<u64>,
 }
 

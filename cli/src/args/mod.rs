@@ -351,7 +351,7 @@ pub struct Tasks {
     #[arg(long)]
     pub user: Option<String>,
     /// At most N tasks. `-20` is `-n 20`.
-    #[arg(short = 'n', long, value_name = "N", value_parser = at_least_one,
+    #[arg(short = 'n', long, alias = "last", value_name = "N", value_parser = at_least_one,
           allow_negative_numbers = true)]
     pub limit: Option<usize>,
     /// Continue an earlier list that `--limit` cut off.
@@ -419,7 +419,7 @@ pub struct Checkpoints {
     /// Only checkpoints of this task.
     pub task: Option<String>,
     /// At most N checkpoints. `-20` is `-n 20`.
-    #[arg(short = 'n', long, value_name = "N", value_parser = at_least_one,
+    #[arg(short = 'n', long, alias = "last", value_name = "N", value_parser = at_least_one,
           allow_negative_numbers = true)]
     pub limit: Option<usize>,
     /// Continue an earlier list that `--limit` cut off.

@@ -31,7 +31,7 @@ pub struct Run {
     #[arg(long, value_name = "ID")]
     pub task: Option<String>,
     /// The working directory of the command, captured before and after.
-    #[arg(long, value_name = "DIR", default_value = ".")]
+    #[arg(long, alias = "files", value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
     /// When to mark a checkpoint before and after, with the files: `always`, or at `risk`, which is
     /// a command that may remove or overwrite files, a --label, or no capture in the last five

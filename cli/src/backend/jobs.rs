@@ -104,8 +104,8 @@ fn hint(remedy: &Remedy, is_conflict: bool, wording: &Wording<'_>) -> Option<Str
         Remedy::Choose => CHOOSE.to_owned(),
         Remedy::NameFolder { folder: None } => "name it with --files DIR".to_owned(),
         Remedy::NameFolder { folder: Some(folder) } => format!(
-            "`--files {}` names it on the command line, if you want it changed; `milepost trust` \
-             says what trust means",
+            "`--files {}` names it on the command line, if you want it changed; `milepost trust \
+             --show` says what trust means",
             printable(&place(folder).display().to_string())
         ),
         Remedy::NameMoved => "`--files DIR --moved` names it where it was moved to".to_owned(),

@@ -20,10 +20,31 @@ const TASKS: &str = "`milepost tasks` lists the tasks of the store";
 
 /// Adds a hint to the failure of a task that does not exist.
 pub fn of_task(source: &dyn Backend, failure: Failure, id: &str) -> Failure {
+    if let Some(meant) = meant(source, id) {
+        return failure.hint(format!("did you mean `{meant}`? {TASKS}"));
+    }
     match did_you_mean(&nearest_tasks(source, id)) {
         Some(question) => failure.hint(format!("{question} {TASKS}")),
         None => failure.hint(TASKS),
     }
+}
+
+/// Returns the address that was meant by one that names no task: the id of a task as an address has
+/// it, a label without its task, or a task and a label with another sign between them.
+fn meant(source: &dyn Backend, given: &str) -> Option<String> {
+    let is_task = |id: &str| source.lineages(id).is_ok();
+    let as_id = words::encode(given);
+    if as_id != given && is_task(given) {
+        return Some(as_id);
+    }
+    if let Some((task, label)) = given.rsplit_once([':', '#', ' '])
+        && is_task(task)
+    {
+        return Some(format!("{}@{}", words::encode(task), words::encode(label)));
+    }
+    let all = checkpoints(source, None);
+    let labelled = all.iter().find(|checkpoint| checkpoint.label.as_deref() == Some(given))?;
+    Some(format!("{}@{}", words::encode(&labelled.task), words::encode(given)))
 }
 
 /// Adds a hint to the failure of an address.
@@ -32,7 +53,16 @@ pub fn of_point(source: &dyn Backend, failure: Failure, address: &str) -> Failur
     if !matches!(kind, Some(ErrorKind::Invalid | ErrorKind::NotFound)) {
         return failure;
     }
+    let as_id = words::encode(address);
+    if as_id != address && source.lineages(address).is_ok() {
+        return failure.hint(format!(
+            "did you mean `{as_id}`? Inside a task's id, `@`, `~`, `/` and `%` are percent-encoded"
+        ));
+    }
     match address.parse() {
+        Ok(Address::Checkpoint(name)) if ["head", "latest", "last", "now"].contains(&&*name) => {
+            failure.hint(format!("a task's id alone is its head, as in `TASK`; {TASKS}"))
+        }
         Ok(Address::Checkpoint(name)) => of_checkpoint(source, failure, &name),
         Ok(Address::Task { task, lineage, place }) => {
             let Ok(lineages) = source.lineages(&task) else {
@@ -77,6 +107,13 @@ fn of_label(
     {
         let name = words::encode(task);
         return of_names(failure, &[format!("{name}/{lineage}@{place}")], &checkpoints_of(&name));
+    }
+    let name = words::encode(task);
+    if ["head", "latest", "last", "now"].contains(&label) {
+        return of_names(failure, &[front.to_owned()], &checkpoints_of(&name));
+    }
+    if let Some(back) = label.strip_prefix('-').filter(|back| back.parse::<u32>().is_ok()) {
+        return of_names(failure, &[format!("{front}~{back}")], &checkpoints_of(&name));
     }
     let all = checkpoints(source, Some(task.to_owned()));
     let labels = all.iter().filter_map(|checkpoint| checkpoint.label.as_deref());

@@ -31,5 +31,5 @@ pub fn run(source: &dyn Backend, args: &args::Branch, out: &mut Out) -> Result<(
     ))?;
     let name = format!("{}/{}", words::encode(&point.task), lineage.id);
     let hint = format!("`milepost switch {name}` continues on it, `milepost log {name}` shows it");
-    Ok(out.line(printable(&hint))?)
+    Ok(out.advice(hint)?)
 }

@@ -34,7 +34,7 @@ pub fn run(source: &dyn Backend, args: &Cleanup, out: &mut Out) -> Result<()> {
                 .code_of(USAGE)
                 .hint("add --yes to do it without a question, or ask on a terminal"));
         }
-        confirm(false, "what goes cannot be brought back", "Clean up?")?;
+        confirm(false, "what goes cannot be brought back", "Clean up?", out)?;
     }
     let mut shown = None;
     let done = source.clean_up(&asked, false, &mut |done, all| {
@@ -151,7 +151,7 @@ fn failed(done: &RetentionForm) -> Result<()> {
 
 fn row(task: &RetainedForm) -> Vec<String> {
     vec![
-        printable(&task.id).into_owned(),
+        printable(&words::encode(&task.id)).into_owned(),
         printable(&task.user).into_owned(),
         task.checkpoints.to_string(),
         task.go.to_string(),
@@ -187,15 +187,20 @@ fn print(done: &RetentionForm, out: &mut Out) -> Result<()> {
         }
     }
     let verb = if dry_run { "would go" } else { "are gone" };
+    // Events of a task that was cleaned up in part are not counted.
+    let is_counted = done.tasks.iter().all(|task| task.events.is_some());
+    let least = if is_counted { "" } else { "at least " };
     out.line(format!(
-        "{} of {tasks}: {} and {} {verb}, about {}; kept: {stay}",
+        "{} of {tasks}: {} and {least}{} {verb}, about {}; kept: {stay}",
         total.concerned,
         count(total.go.0, "checkpoint"),
         count(total.events.0, "event"),
         size(total.bytes.0)
     ))?;
     if let Some(file) = &done.backup {
-        out.line(printable(&format!("backup: {file} in the store; `milepost import` reads it")))?;
+        out.advice(format!(
+            "backup: {file} in the store; `milepost import STORE/{file}` reads it"
+        ))?;
     }
     if let Some(freed) = done.captures.as_ref().filter(|freed| freed.captures.0 > 0) {
         out.line(format!(
@@ -207,7 +212,7 @@ fn print(done: &RetentionForm, out: &mut Out) -> Result<()> {
     }
     let hint = "`milepost compact` gives the bytes back";
     Ok(match dry_run {
-        true => out.line(format!("nothing was changed; after a cleanup {hint}")),
-        false => out.line(hint),
+        true => out.advice(format!("nothing was changed; after a cleanup {hint}")),
+        false => out.advice(hint),
     }?)
 }

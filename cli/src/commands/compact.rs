@@ -30,6 +30,7 @@ pub fn run(source: &dyn Backend, args: &Compact, out: &mut Out) -> Result<()> {
     for ((name, before), (_, after)) in parts(&plan.before).into_iter().zip(parts(after)) {
         out.line(format!("{name:12} {} -> {}", size(before), size(after)))?;
     }
+    out.line(freed(plan.before.total.0, after.total.0))?;
     if let Some(why) = &done.packs_left {
         out.line(format!("packs were left as they are: {}", printable(why)))?;
     }
@@ -40,6 +41,15 @@ pub fn run(source: &dyn Backend, args: &Compact, out: &mut Out) -> Result<()> {
         ))?;
     }
     Ok(())
+}
+
+/// Returns the sentence about the room that a compaction made, which may be none.
+fn freed(before: u64, after: u64) -> String {
+    match before.checked_sub(after) {
+        Some(0) => "no room was freed".to_owned(),
+        Some(freed) => format!("{} were freed", size(freed)),
+        None => format!("no room was freed: the store takes {} more", size(after - before)),
+    }
 }
 
 fn compact(source: &dyn Backend, asked: CompactAsked, out: &Out) -> Result<CompactedForm> {
@@ -112,4 +122,16 @@ fn form(disk: &DiskForm) -> Value {
         "journal": disk.journal,
         "total": disk.total,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_room_that_was_freed_is_that_of_the_files_before_and_after() {
+        assert_eq!(freed(3 << 20, 1 << 20), "2.0 MiB were freed");
+        assert_eq!(freed(5, 5), "no room was freed");
+        assert_eq!(freed(1 << 20, 3 << 20), "no room was freed: the store takes 2.0 MiB more");
+    }
 }

@@ -1,12 +1,13 @@
-//! Confirmation of operations that cannot be undone.
+//! Questions on a terminal. The output before a question, as a plan, is on the screen before it is
+//! asked.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use crate::error::{Failure, Result};
-use crate::output::printable;
+use crate::output::{Out, printable, printable_lines, with_store};
 
 /// Asks on a terminal. Elsewhere only `--yes` confirms.
-pub fn confirm(yes: bool, note: &str, question: &str) -> Result<()> {
+pub fn confirm(yes: bool, note: &str, question: &str, out: &mut Out) -> Result<()> {
     if yes {
         return Ok(());
     }
@@ -17,20 +18,35 @@ pub fn confirm(yes: bool, note: &str, question: &str) -> Result<()> {
         ))
         .hint("with --yes it is done without a question"));
     }
-    let mut stderr = io::stderr().lock();
-    writeln!(stderr, "{}", printable(note))?;
-    write!(stderr, "{question} [y/N] ")?;
-    stderr.flush()?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    match is_yes(&answer) {
+    let note = match note {
+        "" => String::new(),
+        note => format!("{}\n", with_store(note)),
+    };
+    match is_yes(&asked(&format!("{note}{question} [y/N] "), out)?) {
         true => Ok(()),
         false => Err(Failure::new("not done: nothing was changed")),
     }
 }
 
+/// Asks whether something is done that is not done without a yes. Elsewhere than on a terminal it
+/// is not.
+pub(super) fn agrees(question: &str, out: &mut Out) -> Result<bool> {
+    Ok(io::stdin().is_terminal() && is_yes(&asked(&format!("{question} [y/N] "), out)?))
+}
+
+/// Returns what the user answers on the terminal.
+pub(super) fn asked(question: &str, out: &mut Out) -> Result<String> {
+    out.flush()?;
+    let mut stderr = io::stderr().lock();
+    write!(stderr, "{}", printable_lines(question))?;
+    stderr.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(answer.trim().to_owned())
+}
+
 /// Returns `true` for a clear yes.
-pub(super) fn is_yes(answer: &str) -> bool {
+fn is_yes(answer: &str) -> bool {
     matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
 }
 

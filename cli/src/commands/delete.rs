@@ -30,7 +30,7 @@ pub fn run(source: &dyn Backend, args: &Delete, out: &mut Out) -> Result<()> {
     let note = format!(
         "deleting needs no room; `milepost compact` takes it off the disk, and needs{room}"
     );
-    confirm(args.yes, &note, &question)?;
+    confirm(args.yes, &note, &question, out)?;
     let all = tasks.len() as u64;
     let deleted = match &args.user {
         Some(user) => {
@@ -54,13 +54,18 @@ pub fn run(source: &dyn Backend, args: &Delete, out: &mut Out) -> Result<()> {
             "compaction_needs": needs.map(big),
         }))?);
     }
+    // Tasks may be started or deleted since they were counted.
+    let what = match deleted == all {
+        true => what,
+        false => format!("{} of the {all} that were counted, {what}", count(deleted, "task")),
+    };
     out.line(printable(&format!(
         "deleted {what}: {} and {}, about {} on disk",
         count(total.events.0, "event"),
         count(total.checkpoints.0, "checkpoint"),
         size(total.disk_bytes.0)
     )))?;
-    Ok(out.line(format!("`milepost compact` takes it off the disk; it needs{room}"))?)
+    Ok(out.advice(format!("`milepost compact` takes it off the disk; it needs{room}"))?)
 }
 
 type Named = (Vec<TaskStatsForm>, CountsForm, String);

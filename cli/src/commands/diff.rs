@@ -49,7 +49,7 @@ pub fn run(source: &dyn Backend, args: &args::Diff, out: &mut Out) -> Result<()>
             files => count(files, "captured file"),
         };
         let points = format!("{} {}", printable(&args.before), printable(&args.after));
-        out.line(format!("{differ} differ: `milepost diff {points} --files` prints them"))?;
+        out.advice(format!("{differ} differ: `milepost diff {points} --files` prints them"))?;
     }
     Ok(())
 }

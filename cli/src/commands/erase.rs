@@ -18,7 +18,7 @@ pub fn run(source: &dyn Backend, args: &Erase, out: &mut Out) -> Result<()> {
     let what = format!("event {place}, {} of {}", erased.kind, time_short(erased.time_us.0));
     if !erased.was_erased {
         let note = "what it says goes for good; its kind, time, actor and key stay, and its hash";
-        confirm(args.yes, note, &format!("Erase {what}?"))?;
+        confirm(args.yes, note, &format!("Erase {what}?"), out)?;
         let done = source.erase(&point, args.reason.as_deref());
         done.map_err(|failure| refused(failure, &point.task))?;
     }
@@ -30,7 +30,7 @@ pub fn run(source: &dyn Backend, args: &Erase, out: &mut Out) -> Result<()> {
         false => format!("erased: {what}"),
     };
     out.line(printable(&said))?;
-    Ok(out.line("`milepost compact` takes what it said off the disk")?)
+    Ok(out.advice("`milepost compact` takes what it said off the disk")?)
 }
 
 fn refused(failure: Failure, task: &str) -> Failure {

@@ -99,7 +99,8 @@ impl Job<'_> {
         if exported.captures > 0 {
             let captures = count(exported.captures, "captured folder");
             note(&format!(
-                "{captures} without files: it comes in as a copy only (`milepost import --as`); \
+                "{captures} without files: it comes in as a copy only (`milepost import FILE --as \
+                 NAME`); \
                  --files takes them along"
             ));
         }

@@ -43,7 +43,8 @@ pub fn run(store: &StoreArgs, args: &args::Init, out: &mut Out) -> Result<()> {
         true => format!("made the store {}", dir.display()),
         false => format!("the store is there: {}", dir.display()),
     })?;
-    Ok(out.line("next: `milepost capture`, `milepost run -- COMMAND` or `milepost record FILE`")?)
+    Ok(out
+        .advice("next: `milepost capture`, `milepost run -- COMMAND` or `milepost record FILE`")?)
 }
 
 /// Creates the store at the place that `--store` or MILEPOST_STORE names.

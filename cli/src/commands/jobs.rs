@@ -20,9 +20,9 @@ pub fn run(source: &dyn Backend, args: &args::Jobs, out: &mut Out) -> Result<()>
         let id = printable(&job.id);
         let said = match job.ended {
             Some(_) => format!("job {id} has ended already: {}", state(job.state)),
-            None => format!("job {id} ends soon; `milepost jobs` shows it"),
+            None => format!("job {id} was asked to end; `milepost jobs` shows whether it did"),
         };
-        return Ok(out.line(said)?);
+        return Ok(out.advice(said)?);
     }
     let jobs = source.jobs()?;
     if out.json {

@@ -8,6 +8,8 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use serde_json::json;
+
 use crate::error::{Failure, Result};
 use crate::output::Out;
 
@@ -23,11 +25,11 @@ pub fn run(path: &Path, out: &mut Out) -> Result<()> {
         .and_then(|mut file| writeln!(file, "{text}").and_then(|()| file.sync_all()));
     let failed = |error| Failure::of_file(format_args!("cannot write {}", path.display()), &error);
     written.map_err(failed)?;
-    if !out.json {
-        let path = path.display();
-        out.line(format!(
+    let path = path.display().to_string();
+    Ok(match out.json {
+        true => out.json(&json!({ "file": path }))?,
+        false => out.line(format!(
             "a new key is in {path}: keep a copy, a store cannot be opened without it"
-        ))?;
-    }
-    Ok(())
+        ))?,
+    })
 }

@@ -149,7 +149,7 @@ fn on_found(store: &StoreArgs, command: Command, out: &mut Out) -> Result<()> {
         }
         _ => None,
     };
-    let found = match made.is_some() || needs.creates && store.is_nowhere() {
+    let found = match made.is_some() || needs.creates && store.is_missing() {
         true => Opened::Local(store.open_or_create_with_hooks(Options::default())?),
         false => store.find(needs.hooks, needs.only_reads)?,
     };

@@ -21,7 +21,7 @@ pub fn pin(source: &dyn Backend, args: &args::Pin, out: &mut Out) -> Result<()> 
     let place = words::address(&point.task, point.lineage, point.offset.0);
     out.line(printable(&format!("pinned {place}, checkpoint @{id}")))?;
     let hint = format!("`milepost unpin @{}` takes this back", short(&id));
-    Ok(out.line(hint)?)
+    Ok(out.advice(hint)?)
 }
 
 pub fn unpin(source: &dyn Backend, address: &str, out: &mut Out) -> Result<()> {

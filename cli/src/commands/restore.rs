@@ -8,7 +8,7 @@ use super::{checkpoint, rollback};
 use crate::args;
 use crate::backend::Backend;
 use crate::error::{Failure, Result, USAGE};
-use crate::output::{Out, printable, with_store, words};
+use crate::output::{Out, printable, words};
 
 pub fn run(source: &dyn Backend, args: &args::Restore, out: &mut Out) -> Result<()> {
     let Some(address) = &args.address else {
@@ -91,7 +91,7 @@ pub fn lines(restored: &RestoredForm, note: &str, hints: &[&str], out: &mut Out)
         lineage.head
     ))?;
     for hint in hints {
-        out.line(printable(&with_store(hint)))?;
+        out.advice(hint)?;
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use super::log::Needle;
 use super::name_pattern::is_named;
 use crate::args::Search;
 use crate::backend::{Backend, event_of};
-use crate::error::{Failure, Result};
+use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, Style, count, fitted, note, printable, words};
 
 /// Events of one read.
@@ -37,6 +37,11 @@ struct Found<'a> {
 }
 
 pub fn run(source: &dyn Backend, args: &Search, out: &mut Out) -> Result<()> {
+    if args.text.trim().is_empty() {
+        return Err(Failure::new("the text to search for is empty")
+            .code_of(USAGE)
+            .hint("`milepost log TASK --events` prints all events of a task"));
+    }
     let mut found = Found {
         asked: args,
         text: Needle::new(&args.text),
@@ -124,9 +129,14 @@ impl Found<'_> {
         }
         let kind = out.style(Style::Name, &format!("{:KIND$}", printable(&event.kind)));
         let shown = format!("{:ADDRESS$}", printable(&address));
-        let room = out.columns().saturating_sub(shown.chars().count() + KIND + 4);
+        let room = out.limit().saturating_sub(shown.chars().count() + KIND + 4);
         let text = self.around(&row(&event_of(event.clone())), &event);
-        Ok(out.line(format!("{shown}  {kind}  {}", fitted(&text, room).trim_end()))?)
+        // On a pipe nothing is cut.
+        let text = match out.limit() {
+            usize::MAX => printable(&text).into_owned(),
+            _ => fitted(&text, room),
+        };
+        Ok(out.line(format!("{shown}  {kind}  {}", text.trim_end()))?)
     }
 
     /// Returns the row if it has the text, and otherwise what is around the text in the event.

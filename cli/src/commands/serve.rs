@@ -29,7 +29,7 @@ pub fn run(mut store: StoreArgs, args: &Serve, out: &mut Out) -> Result<()> {
     store.dir = store.dir.or_else(|| config.store());
     milepost_server::raise_open_files();
     let states = config.states()?;
-    let engine = store.open_or_create_with_hooks(Options::default().keep_states(states))?;
+    let engine = store.open_to_serve(Options::default().keep_states(states))?;
     // Opens the existing store, and creates none: it may have gone with its disk.
     let open = move || {
         let (dir, options) = store.there_with_hooks().map_err(|e| e.to_string())?;

@@ -26,7 +26,7 @@ pub fn run(source: &dyn Backend, args: &Share, out: &mut Out) -> Result<()> {
     };
     if args.no_redact {
         let note = format!("All texts of task `{task}` will be in the file, secrets included.");
-        confirm(args.yes, &note, "Share it without redaction?")?;
+        confirm(args.yes, &note, "Share it without redaction?", out)?;
     }
     if path == Path::new("-") {
         let mut bytes = Vec::new();

@@ -37,10 +37,10 @@ pub fn run(
         out.line(format!("made the store {}", dir.display()))?;
     }
     out.line(format!("started the task {} of {}", printable(&task.id), printable(&task.user)))?;
-    Ok(out.line(printable(&format!(
+    Ok(out.advice(format!(
         "next: `milepost run --task {name} -- COMMAND`, `milepost capture --task {name}` or \
          `milepost mark {name} LABEL`"
-    )))?)
+    ))?)
 }
 
 /// Checks the file of the state, before a store is made for the task.

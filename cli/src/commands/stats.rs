@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::args::Stats;
 use crate::backend::Backend;
 use crate::error::Result;
-use crate::output::{Out, count, printable, size};
+use crate::output::{Out, count, printable, size, words};
 
 pub fn run(source: &dyn Backend, args: &Stats, out: &mut Out) -> Result<()> {
     match &args.user {
@@ -72,7 +72,7 @@ fn of_user(source: &dyn Backend, user: &str, out: &mut Out) -> Result<()> {
 fn row(task: &TaskStatsForm) -> Vec<String> {
     let counts = &task.counts;
     vec![
-        printable(&task.id).into_owned(),
+        printable(&words::encode(&task.id)).into_owned(),
         counts.lineages.to_string(),
         counts.events.to_string(),
         counts.checkpoints.to_string(),

@@ -65,7 +65,7 @@ pub fn guide(source: &dyn Backend, args: &args::Guide, out: &mut Out) -> Result<
 
 /// Sets artifacts.
 pub fn edit(source: &dyn Backend, args: &args::Edit, out: &mut Out) -> Result<()> {
-    let artifacts = args.artifacts.iter().map(|text| artifact(text));
+    let artifacts = args.artifacts.iter().map(|text| artifact(&args.task, text));
     let artifacts = artifacts.collect::<Result<Vec<_>>>()?;
     let task = source.task(&args.task)?;
     let appended = source.edit(&task, artifacts)?;
@@ -73,11 +73,11 @@ pub fn edit(source: &dyn Backend, args: &args::Edit, out: &mut Out) -> Result<()
 }
 
 /// Parses `NAME=JSON`. A value that is not JSON is a string.
-fn artifact(text: &str) -> Result<(String, Json)> {
+fn artifact(task: &str, text: &str) -> Result<(String, Json)> {
     let (name, value) = text.split_once('=').ok_or_else(|| {
         Failure::new(format!("`{text}` is not NAME=JSON"))
             .code_of(USAGE)
-            .hint("as in `milepost edit essay title=\"A walk\"`")
+            .hint(format!("as in `milepost edit {task} title=\"a walk\"`"))
     })?;
     let value = match Json::new(value) {
         Ok(value) => value,
@@ -91,6 +91,6 @@ fn report(task: &str, offset: u64, what: &str, out: &mut Out) -> Result<()> {
         return Ok(out.json(&json!({ "task": task, "offset": offset.to_string() }))?);
     }
     let name = words::encode(task);
-    out.line(printable(&format!("{what}: `milepost show {name}@{offset}` prints the event")))?;
+    out.advice(format!("{what}: `milepost show {name}@{offset}` prints the event"))?;
     Ok(())
 }

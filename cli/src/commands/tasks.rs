@@ -11,15 +11,12 @@ use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::{
     FittedRow, FittedTable, NONE, Out, Style, age, count, excerpt, grouped, grouped_short, hint,
-    note, printable, time_short,
+    note, outcome_mark, outcomes, printable, time_short, words,
 };
 use crate::store_locator::now_us;
 
 /// Size of a page if no limit is given.
 const PAGE: usize = 1000;
-
-/// The most columns of an outcome: a mark for each lineage.
-const OUTCOMES: usize = 8;
 
 pub fn run(source: &dyn Backend, args: &args::Tasks, out: &mut Out) -> Result<()> {
     let listed = listed(source, args);
@@ -31,7 +28,7 @@ pub fn run(source: &dyn Backend, args: &args::Tasks, out: &mut Out) -> Result<()
         let is_any = !source.tasks(None, 1, None)?.items.is_empty();
         match is_any {
             true => note("no such task; `milepost tasks` lists all"),
-            false => out.line("no tasks; `milepost record FILE` records one")?,
+            false => out.advice("no tasks; `milepost record FILE` records one")?,
         }
     } else {
         table(&all, args.utc, out)?;
@@ -110,7 +107,7 @@ fn table(all: &[SummaryForm], stamps: bool, out: &mut Out) -> Result<()> {
     let now = now_us();
     let is_of_many = all.windows(2).any(|pair| matches!(pair, [a, b] if a.user != b.user));
     let row = |task: &SummaryForm| FittedRow {
-        name: task.id.clone(),
+        name: words::encode(&task.id),
         cells: cells(task, is_of_many, (!stamps).then_some(now)),
         text: match &task.unreadable {
             Some(why) => format!("cannot be read: {why}"),
@@ -157,8 +154,8 @@ pub fn outcome_and_counts(lineage: Option<&LineageSummaryForm>) -> Vec<String> {
         return vec![NONE.to_owned(); 6];
     };
     let outcome = match &lineage.outcome.value {
-        Some(value) => format!("{} {}", mark(lineage), excerpt(&value.to_string(), 12)),
-        None => mark(lineage).to_string(),
+        Some(value) => format!("{} {}", outcome_mark(lineage), excerpt(&value.to_string(), 12)),
+        None => outcome_mark(lineage).to_string(),
     };
     let usage = lineage.usage.as_ref();
     vec![
@@ -169,25 +166,6 @@ pub fn outcome_and_counts(lineage: Option<&LineageSummaryForm>) -> Vec<String> {
         usage.and_then(UsageForm::tokens).map_or_else(none, grouped_short),
         cost(usage),
     ]
-}
-
-/// Returns a mark for each lineage, oldest first: good, bad, or neither.
-fn outcomes(lineages: &[LineageSummaryForm]) -> String {
-    if lineages.iter().all(|lineage| lineage.outcome.good.is_none()) {
-        return none();
-    }
-    let skipped = lineages.len().saturating_sub(OUTCOMES);
-    let marks = lineages.iter().skip(skipped).map(mark);
-    let more = (skipped > 0).then_some('…');
-    more.into_iter().chain(marks).collect()
-}
-
-fn mark(lineage: &LineageSummaryForm) -> char {
-    match lineage.outcome.good {
-        Some(true) => '✓',
-        Some(false) => '✗',
-        None => '·',
-    }
 }
 
 /// Returns the sums of a list: outcomes of lineages, tokens, and the cost if all have one currency.

@@ -31,9 +31,8 @@ pub fn run(store: &StoreArgs, args: &Trust, out: &mut Out) -> Result<()> {
         print(hooks.as_ref(), &tokens, pending.as_deref(), out)?;
     }
     if !args.show && !is_trusted(&trust, &hooks) {
-        out.flush()?;
         let note = "trust a store only if you know who made it";
-        confirm(args.yes, note, "Trust this store?")?;
+        confirm(args.yes, note, "Trust this store?", out)?;
         trust.grant().map_err(with_hint)?;
         if let Some(hooks) = &mut hooks {
             hooks.trust().map_err(with_hint)?;
@@ -62,7 +61,7 @@ pub fn run(store: &StoreArgs, args: &Trust, out: &mut Out) -> Result<()> {
         (true, false) => "trusted",
         (false, _) => "not trusted: `milepost trust` trusts it",
     };
-    Ok(out.line(said)?)
+    Ok(out.advice(said)?)
 }
 
 fn revoke(dir: &Path, trust: &mut StoreTrust, out: &mut Out) -> Result<()> {
@@ -90,12 +89,17 @@ fn pending(store: &StoreArgs, dir: &Path) -> Option<Vec<String>> {
 
 /// Returns the users of valid admin tokens.
 pub fn admins(tokens: &[TokenInfo]) -> Vec<String> {
-    let now = SystemClock.now_us();
-    let admins = tokens.iter().filter(|token| {
-        let ended = token.expires_us.is_some_and(|end| end <= now);
-        token.admin && token.revoked_us.is_none() && !ended
-    });
+    let admins = valid(tokens).filter(|token| token.admin);
     admins.map(|token| format!("{} ({})", token.user, token.id)).collect()
+}
+
+/// Returns the tokens that are neither revoked nor at their end.
+fn valid(tokens: &[TokenInfo]) -> impl Iterator<Item = &TokenInfo> {
+    let now = SystemClock.now_us();
+    tokens.iter().filter(move |token| {
+        let ended = token.expires_us.is_some_and(|end| end <= now);
+        token.revoked_us.is_none() && !ended
+    })
 }
 
 /// Prints the effects of trust in this store.
@@ -109,7 +113,7 @@ fn print(
         [] => "none".to_owned(),
         names => printable(&names.join(", ")).into_owned(),
     };
-    let of_tokens = tokens.len();
+    let of_tokens = valid(tokens).count();
     let pending = pending.map_or_else(|| "not known, the store is in use".to_owned(), listed);
     out.line("a trusted store may without a question:")?;
     out.line("  have `rollback` and `undo` change the folders that its tasks name")?;

@@ -52,8 +52,10 @@ pub(super) fn of_other(there: &Remote, args: &Ui, out: &mut Out) -> Result<()> {
 fn screen(source: &dyn Backend, args: &Ui) -> Result<String> {
     if !args.listen.ip().is_loopback() {
         let text = format!("{} is no address of this machine alone", args.listen);
-        return Err(Failure::new(text)
-            .hint("`milepost serve` answers other machines, with the tokens of `milepost token`"));
+        return Err(Failure::new(text).hint(
+            "`milepost serve` answers other machines, with tokens of `milepost token create \
+                 --user U`",
+        ));
     }
     match &args.address {
         Some(address) => {

@@ -3,6 +3,7 @@
 use std::io;
 
 use milepost::events::{Message, ToolCalled, ToolReturned};
+use milepost::reading::command_text;
 use milepost::{Body, Json};
 use serde_json::Value;
 
@@ -104,7 +105,9 @@ fn result(returned: &ToolReturned, lines: &mut Vec<BodyLine>) {
         true => BodyLine::titled("returned", Style::Good, ":"),
         false => BodyLine::titled("failed", Style::Bad, ":"),
     });
-    indented(&returned.output.as_ref().map(text_of).unwrap_or_default(), INDENT, lines);
+    let output = returned.output.as_ref();
+    let text = output.map(|output| command_text(output).unwrap_or_else(|| text_of(output)));
+    indented(&text.unwrap_or_default(), INDENT, lines);
 }
 
 /// Returns a JSON text without quotes, the texts of a list of parts, or other JSON, indented.

@@ -4,6 +4,7 @@
 //! text          text without characters that could harm a terminal, and its width
 //! units         times, sizes, numbers
 //! words         addresses as text
+//! outcomes      outcomes of lineages as marks
 //! lineage_tree  lineages as a tree
 //! escaped       bytes and JSON on a terminal
 //! fitted_table  tables that never exceed the terminal
@@ -21,6 +22,7 @@ mod fitted_table;
 mod job_bar;
 pub mod lineage_tree;
 pub mod nearest;
+mod outcomes;
 mod pager;
 mod printed_commands;
 mod text;
@@ -40,6 +42,7 @@ pub use body_text::{BodyLine, body_lines, print_body};
 use escaped::{Escaped, escaped};
 pub use fitted_table::{FittedRow, FittedTable, NONE};
 pub use job_bar::JobBar;
+pub use outcomes::{outcome_mark, outcomes};
 use pager::Pager;
 pub use printed_commands::{StoreOption, name_store, shell_word, with_store};
 use text::{clean, padded};
@@ -175,6 +178,11 @@ impl Out {
     pub fn line(&mut self, text: impl AsRef<str>) -> io::Result<()> {
         self.stdout.write_all(text.as_ref().as_bytes())?;
         self.stdout.write_all(b"\n")
+    }
+
+    /// Prints a line with commands for the next step: each names the store.
+    pub fn advice(&mut self, text: impl AsRef<str>) -> io::Result<()> {
+        self.line(printable(&with_store(text.as_ref())))
     }
 
     /// Prints bytes unchanged; on a terminal, escapes control characters.

@@ -21,6 +21,9 @@ const WITHOUT_STORE: [&str; 11] = [
     "--version",
 ];
 
+/// Commands that work on the store itself, and not through a service.
+const LOCAL: [&str; 6] = ["doctor", "export", "repair", "serve", "token", "trust"];
+
 /// The option that names the store of this process's command.
 static OPTION: Mutex<Option<StoreOption>> = Mutex::new(None);
 
@@ -53,7 +56,8 @@ impl StoreOption {
             let is_named = words.any(|word| ["--store", "--server"].contains(&word));
             let is_free =
                 WITHOUT_STORE.contains(&first) || ["--store", "--server"].contains(&first);
-            let finds_it = first == "rewind" && !is_given;
+            let is_elsewhere = option.starts_with("--server") && LOCAL.contains(&first);
+            let finds_it = first == "rewind" && !is_given || is_elsewhere;
             result.push_str(BEGIN);
             if !(is_named || is_free || finds_it) {
                 result.push_str(option);

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use milepost::Options;
+use milepost::{Engine, Options};
 
 use super::{Opened, SOCKET, StoreArgs, WAIT, made_at, patiently, with_hooks};
 use crate::backend::Remote;
@@ -26,6 +26,24 @@ impl StoreArgs {
                 made => made.map(Opened::Local),
             }
         })
+    }
+
+    /// Opens the store to serve it, and creates it if it does not exist. A program that answers at
+    /// the store is not waited for: it may serve for days.
+    pub fn open_to_serve(&self, options: Options) -> Result<Engine> {
+        let dir = self.there_or_here()?;
+        let options = with_hooks(&dir, self.options_for(&dir, options.create(true))?)?;
+        let is_served = || matches!(answering(&dir), Ok(Some(_)));
+        let wait = self.wait.unwrap_or(WAIT);
+        patiently(wait, &mut |_| !is_served(), || made_at(&dir, options.clone())).map_err(
+            |failure| match failure.is_in_use() && is_served() {
+                true => failure.hint(
+                    "that program serves it already: commands here use it, and `milepost ui \
+                     --no-browser` prints the address of its page",
+                ),
+                false => failure,
+            },
+        )
     }
 
     /// Returns the program that has the store open and answers, or the service that replaces it.

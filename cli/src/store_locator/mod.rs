@@ -21,7 +21,7 @@ use milepost_server::ServerOptions;
 
 use crate::backend::Remote;
 use crate::error::{Failure, Result, is_denied};
-use crate::output::{bar, note};
+use crate::output::{bar, note, shell_word};
 use crate::outside;
 
 pub use others::in_other;
@@ -119,7 +119,16 @@ impl StoreArgs {
 
     /// Returns `true` if no store is named, and none is here or above.
     pub fn is_nowhere(&self) -> bool {
-        self.url().is_none() && self.named().is_none() && matches!(nearest(), Ok(None))
+        self.named().is_none() && self.is_missing()
+    }
+
+    /// Returns `true` if the named store does not exist, or none is here or above.
+    pub fn is_missing(&self) -> bool {
+        self.url().is_none()
+            && match self.named() {
+                Some(dir) => !dir.exists(),
+                None => matches!(nearest(), Ok(None)),
+            }
     }
 
     /// Returns the address of the service that replaces a store.
@@ -169,8 +178,10 @@ impl StoreArgs {
             })?,
         };
         if !dir.exists() {
-            return Err(Failure::new(format!("no store at {}", dir.display()))
-                .hint(format!("`milepost --store {} record FILE` makes one", dir.display())));
+            return Err(Failure::new(format!("no store at {}", dir.display())).hint(format!(
+                "`milepost --store {} init` makes one",
+                shell_word(&dir.display().to_string())
+            )));
         }
         self.check_owner(&dir)?;
         Ok(dir)

@@ -10,23 +10,26 @@ use crate::output::{StoreOption, name_store, shell_word};
 use crate::outside;
 
 impl StoreArgs {
-    /// Has printed commands name the store or service that the command line names.
+    /// Has printed commands name the store or service that the command line names, unless commands
+    /// here find the store by themselves.
     pub fn name_in_messages(&self) {
-        let dir = self.dir.as_deref().filter(|dir| !dir.as_os_str().is_empty());
+        let shown = |path: &PathBuf| shell_word(&path.display().to_string());
+        let dir = self.dir.as_ref().filter(|dir| !dir.as_os_str().is_empty());
         let server = self.server.as_deref().filter(|url| !url.is_empty());
-        if let Some(url) = server {
-            name_store(StoreOption::Given(format!("--server {}", shell_word(url))));
-        } else if let Some(dir) = dir {
-            name_store(StoreOption::Given(StoreOption::store(dir)));
+        let store = server.map(|url| format!("--server {}", shell_word(url)));
+        let store = store.or_else(|| Some(StoreOption::store(dir.filter(|dir| !is_found(dir))?)));
+        let key = self.key_file.as_ref().map(|file| format!("--key-file {}", shown(file)));
+        let trust = self.trust.then(|| "--trust".to_owned());
+        let options: Vec<_> = [store, key, trust].into_iter().flatten().collect();
+        if !options.is_empty() {
+            name_store(StoreOption::Given(options.join(" ")));
         }
     }
 
     /// Has printed commands name the store of a project, unless commands here find it by
     /// themselves.
     pub fn name_of_project(&self, dir: &Path) {
-        let real = |dir: &Path| std::fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
-        let is_found = || matches!(nearest(), Ok(Some(found)) if real(&found) == real(dir));
-        if self.url().is_some() || !is_found() {
+        if self.url().is_some() || !is_found(dir) {
             name_store(StoreOption::OfProject(StoreOption::store(dir)));
         }
     }
@@ -55,6 +58,18 @@ impl StoreArgs {
             None => failure,
         }
     }
+}
+
+/// Returns `true` for the store that commands here find without an option.
+fn is_found(dir: &Path) -> bool {
+    let of = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let found = match (of("MILEPOST_SERVER"), of("MILEPOST_STORE")) {
+        (Some(_), _) => None,
+        (None, Some(named)) => Some(PathBuf::from(named)),
+        (None, None) => nearest().ok().flatten(),
+    };
+    let real = |dir: &Path| std::fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
+    found.is_some_and(|found| real(&found) == real(dir))
 }
 
 /// Returns the sentence that names the store of the agents' sessions.

@@ -154,7 +154,7 @@ fn heading(turn: &TurnForm, lines: &mut Lines) {
             turn.next.0.saturating_sub(1),
             count(calls, "call"),
             usage(turn.usage.as_ref()),
-            duration(turn.took_us.0)
+            turn.took_us.map_or("time not recorded".into(), |took| duration(took.0))
         ),
     );
     for (name, value) in &turn.metrics {

@@ -7,6 +7,7 @@
 mod deleted;
 mod demo;
 mod disk;
+mod ends;
 mod failures;
 mod files;
 mod kills;

@@ -43,9 +43,9 @@ pub fn files_go_back(agent: Agent) {
     let Some((home, session)) = two_prompts(agent) else { return };
     let after = files(&home);
     let listed = home.milepost(&["rewind", &session, "--list"]).ok().out;
-    assert!(listed.contains("1 call     1 file      first"), "{listed}");
+    assert!(listed.contains("1 call     1 file        first"), "{listed}");
     // The edits of the user between the prompts are of neither.
-    assert!(listed.contains("1 call     3 files     second"), "{listed}");
+    assert!(listed.contains("1 call     3 files       second"), "{listed}");
     let plan = home.milepost(&["rewind", "~1", "--dry-run"]).ok().out;
     for part in ["prompt-2", "data.txt", "mine.txt", "new.txt"] {
         assert!(plan.contains(part), "{plan}");

@@ -99,10 +99,14 @@ fn a_rewind_of_one_session_asks_about_the_files_of_another() {
     let place = |task: usize| format!("{}@prompt-1", tasks[task]);
     let files = codex.files("");
     assert_eq!(files.keys().collect::<Vec<_>>(), ["a.txt", "b.txt", "own.txt"]);
+    let said = codex.milepost(&["rewind", &place(2), "--dry-run"]).ok().out;
+    assert!(said.contains("--theirs a.txt") && !said.contains("as they were then"), "{said}");
     // Whose they are of the two is not known.
     let done = rewound(&codex, &[&place(2)]);
     assert_eq!(done["stay"], serde_json::json!(["a.txt", "b.txt"]), "{done:#}");
     assert_eq!(codex.files(""), files);
+    // Each is told with the session that it may be of, and the option that takes it.
+    assert_eq!(done["at_the_same_time"], serde_json::json!([tasks[0]]), "{done:#}");
     let done = rewound(&claude, &[&place(0), "--theirs", "a.txt"]);
     assert_eq!(done["stay"], serde_json::json!(["b.txt"]), "{done:#}");
     assert_eq!(claude.files("").keys().collect::<Vec<_>>(), ["b.txt"]);

@@ -34,6 +34,11 @@ pub const TASKS: &[Row] = &[
 pub const POINTS: &[Row] = &[
     ("show run@befor-fix", 1, "befor-fix", "`run@before-fix`"),
     ("restore run@before_fix", 1, "before_fix", "`run@before-fix`"),
+    ("restore before-fix", 1, "no task `before-fix`", "`run@before-fix`"),
+    ("show run:before-fix", 1, "no task `run:before-fix`", "`run@before-fix`"),
+    ("show run@-1", 1, "-1", "`run~1`"),
+    ("show run@head", 1, "head", "did you mean `run`?"),
+    ("show @latest", 1, "latest", "its head"),
     ("show run@sunrise", 1, "sunrise", "milepost checkpoints run"),
     ("show @ckpt-l", 1, "ckpt-l", "`@ckpt-1`"),
     ("show @deadbeef", 1, "@deadbeef", "milepost checkpoints"),

@@ -87,3 +87,37 @@ fn a_demo_takes_the_key_and_says_how_to_remove_what_it_leaves() {
     assert!(store.starts_with(&place.path("milepost-demo-").display().to_string()), "{store}");
     assert!(fs::metadata(store).unwrap().is_dir());
 }
+
+#[test]
+fn options_of_other_commands_have_the_same_meaning_here() {
+    let place = place();
+    for (other, own) in [
+        ("log run --limit 3 --utc", "log run --last 3 --utc"),
+        ("search e --limit 2", "search e --last 2"),
+        ("tasks --last 2 --utc", "tasks --limit 2 --utc"),
+        ("checkpoints run --last 1", "checkpoints run --limit 1"),
+        ("rollback airline-7 --dir site --dry-run", "rollback airline-7 --files site --dry-run"),
+    ] {
+        let [other, own] = [other, own].map(|line| place.say(line));
+        assert_eq!((other.code, &other.out), (0, &own.out), "{other:?}");
+    }
+    place.say("run --task made --files site -- true");
+    assert_eq!(place.items("tasks made")[0]["id"], "made");
+    place.say("branch run@7 --message why").ok();
+    assert!(place.say("lineages run").ok().contains("why"));
+}
+
+#[test]
+fn an_id_is_listed_as_an_address_has_it() {
+    let place = Place::new();
+    place.run(["start", "a/b"]).ok();
+    place.run(["start", "x@y z"]).ok();
+    let listed = place.say("tasks").ok();
+    for name in ["a%2Fb", "x%40y%20z"] {
+        assert!(listed.contains(name), "{listed}");
+        place.say(&format!("log {name} --events")).ok();
+    }
+    place.run(["log", "a/b"]).failed(1, "a lineage is a number");
+    assert!(place.run(["log", "a/b"]).err.contains("`a%2Fb`"));
+    assert!(place.run(["log", "x@y z"]).err.contains("`x%40y%20z`"));
+}

@@ -50,7 +50,8 @@ impl Terminal {
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_milepost"));
         command.args(line.split(' '));
         command.cwd(place.dir.path());
-        for name in ["MILEPOST_STORE", "MILEPOST_SERVER", "NO_COLOR"] {
+        let agents = ["CLAUDECODE", "CODEX_SESSION_ID", "GEMINI_CLI"];
+        for name in ["MILEPOST_STORE", "MILEPOST_SERVER", "NO_COLOR"].iter().chain(&agents) {
             command.env_remove(name);
         }
         command.env("TERM", "xterm-256color");

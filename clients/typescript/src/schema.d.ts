@@ -3204,16 +3204,22 @@ export interface components {
              * @description The last value.
              */
             last: number;
+            /** @description The offset of the last value. */
+            last_at: components["schemas"]["Big"];
             /**
              * Format: double
              * @description The greatest value.
              */
             max: number;
+            /** @description The offset of the greatest value. */
+            max_at: components["schemas"]["Big"];
             /**
              * Format: double
              * @description The least value.
              */
             min: number;
+            /** @description The offset of the least value. */
+            min_at: components["schemas"]["Big"];
             /** @description The place of the first value on the axis: its step, its time in microseconds, or its offset. */
             x: components["schemas"]["Big"];
         };
@@ -3574,8 +3580,7 @@ export interface components {
             step?: null | components["schemas"]["Big"];
             /** @description The time of the first event, in microseconds since the Unix epoch. */
             time_us: components["schemas"]["Big"];
-            /** @description The time from the first event to the last, in microseconds. */
-            took_us: components["schemas"]["Big"];
+            took_us?: null | components["schemas"]["Big"];
             /** @description The number of the turn in its step, from 0. */
             turn: components["schemas"]["Big"];
             usage?: null | components["schemas"]["UsageForm"];

@@ -3,6 +3,7 @@
 import { keep, kept } from "../kept.ts";
 import { link, loginNeeded, revived } from "./link.ts";
 import type { Answerer, Options } from "./link.ts";
+import { parse } from "./numbers.ts";
 import { Problem, isAbort, problemOf } from "./problem.ts";
 
 const KEY = "milepost.session";
@@ -55,7 +56,7 @@ async function send(path: string, options: Options): Promise<Response> {
 
 async function ask(path: string, options: Options): Promise<unknown> {
   const answer = await send(path, options);
-  return answer.status === 204 ? undefined : answer.json();
+  return answer.status === 204 ? undefined : parse(await answer.text());
 }
 
 export const http: Answerer = { send, ask };

@@ -282,6 +282,9 @@ export interface SeriesBucket {
   max: Float;
   count: Big;
   at: Big;
+  last_at: Big;
+  min_at: Big;
+  max_at: Big;
 }
 
 export interface Series {
@@ -323,7 +326,7 @@ export interface CapturedFile {
 }
 
 export interface FileChange {
-  change: "added" | "removed" | "changed" | "mode" | "renamed";
+  change: "added" | "removed" | "changed" | "mode" | "renamed" | "left_out" | "taken_in";
   before: CapturedFile | null;
   after: CapturedFile | null;
 }
@@ -365,6 +368,8 @@ export interface PathConflict {
   path: PathName | null;
   why: string;
   text: string;
+  /** Choices that resolve it; undefined if only a change of the folder does. */
+  ways?: ("theirs" | "keep_mine" | "moved")[];
 }
 
 export interface RestorePlan {
@@ -381,6 +386,11 @@ export interface RestorePlan {
     modes: PlannedPath[];
     conflicts: PathConflict[];
     notes: PlannedPath[];
+    /** Paths that differ and stay; those that captures leave out and that changed since. */
+    left?: PlannedPath[];
+    left_out?: PlannedPath[];
+    /** One sentence about all of it. */
+    summary?: string;
     bytes: Big;
     needs: Big;
     free: Big;

@@ -55,7 +55,7 @@ function Few({ route }: { route: CompareRoute }) {
   const source = useColumns(route);
   if (!source) {
     return (
-      <Frame head={<h1>{w.compare}</h1>} keys={[["leave", null, w.keyLeave]]}>
+      <Frame title={w.compare} head={<h1>{w.compare}</h1>} keys={[["leave", null, w.keyLeave]]}>
         <main class="state">
           <h2>{w.compareWhat}</h2>
           <p class="dim">{w.compareHow}</p>
@@ -209,9 +209,9 @@ function Sides({ route, source }: { route: CompareRoute; source: Columns }) {
     },
     [source, route.only],
   );
-  const tab = (what: Shows, name: string, key: string) => (
-    <button type="button" aria-pressed={shows === what} onClick={() => toggle(what)}>
-      {name} <kbd aria-hidden="true">{key}</kbd>
+  const button = (name: string, run: () => void, pressed?: boolean, key?: string) => (
+    <button type="button" aria-pressed={pressed} onClick={run}>
+      {name} {key && <kbd aria-hidden="true">{key}</kbd>}
     </button>
   );
   const [a, b] = [source.of[0]!, source.of[against]!];
@@ -222,42 +222,37 @@ function Sides({ route, source }: { route: CompareRoute; source: Columns }) {
       head={
         <>
           <h1>{w.compare}</h1>
-          <span class="chip m">
+          <span class="chip m" data-gives={20}>
             A <Text text={a} />
           </span>
         </>
       }
-      buttons={
-        <>
-          {tab("state", w.state, "2")}
-          {tab("files", w.files, "3")}
-          <button
-            type="button"
-            aria-pressed={route.only}
-            onClick={() => go({ ...route, only: !route.only }, true)}
-          >
-            {w.onlyDifferences} <kbd aria-hidden="true">v</kbd>
-          </button>
-          <button
-            type="button"
-            aria-pressed={route.texts}
-            onClick={() => go({ ...route, texts: !route.texts }, true)}
-          >
-            {w.textsCount}
-          </button>
-          <button
-            type="button"
-            onClick={() =>
-              go({ screen: "metrics", at: route.of.slice(0, 50), metric: "", x: "step" })
-            }
-          >
-            {w.metrics}
-          </button>
-          <button type="button" onClick={swap}>
-            {w.swap}
-          </button>
-        </>
-      }
+      title={`${a} · ${b} · ${w.compare}`}
+      controls={[
+        { draw: () => button(w.swap, swap) },
+        {
+          draw: () =>
+            button(w.metrics, () =>
+              go({ screen: "metrics", at: route.of.slice(0, 50), metric: "", x: "step" }),
+            ),
+        },
+        {
+          draw: () =>
+            button(w.textsCount, () => go({ ...route, texts: !route.texts }, true), route.texts),
+        },
+        { act: "tab3", draw: () => button(w.files, () => toggle("files"), shows === "files", "3") },
+        { act: "tab2", draw: () => button(w.state, () => toggle("state"), shows === "state", "2") },
+        {
+          act: "view",
+          draw: () =>
+            button(
+              w.onlyDifferences,
+              () => go({ ...route, only: !route.only }, true),
+              route.only,
+              "v",
+            ),
+        },
+      ]}
       foot={<span>{w.countTurns(count(rows.length))}</span>}
       keys={[
         ["nextHit", "previousHit", w.hintHit],

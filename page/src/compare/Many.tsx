@@ -223,19 +223,26 @@ export function ManyApart({ route }: { route: CompareRoute }) {
       head={
         <>
           <h1>{w.compare}</h1>
-          <span class="chip">{w.diffOf(count(of.length))}</span>
+          <span class="chip" data-gives={20}>{w.diffOf(count(of.length))}</span>
         </>
       }
-      buttons={
-        <>
-          <button type="button" onClick={metrics}>
-            {w.metrics}
-          </button>
-          <button type="button" onClick={beside}>
-            {w.diffBeside(count(BESIDE))}
-          </button>
-        </>
-      }
+      title={`${route.of[0] ?? ""} · ${w.compare}`}
+      controls={[
+        {
+          draw: () => (
+            <button type="button" onClick={metrics}>
+              {w.metrics}
+            </button>
+          ),
+        },
+        {
+          draw: () => (
+            <button type="button" onClick={beside}>
+              {w.diffBeside(count(BESIDE))}
+            </button>
+          ),
+        },
+      ]}
       foot={<span>{found && w.diffRows(count(differing.length))}</span>}
       keys={[
         ["previousPane", "nextPane", w.hintColumn],

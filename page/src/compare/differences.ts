@@ -1,5 +1,6 @@
 // What differs between many histories: facts of their lineages, last metrics, and variables.
 
+import { isExact, stringify } from "../api/numbers.ts";
 import type { Json, LineageSummary } from "../api/types.ts";
 import { costOf, count, measure, tokensOf } from "../format.ts";
 import { outcomeText } from "../parts/ui.tsx";
@@ -53,7 +54,8 @@ function namesIn(of: readonly History[], part: string): string[] {
 }
 
 function objectOf(value: Json | undefined): { [name: string]: Json } {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isObject && !isExact(value) ? value : {};
 }
 
 function cellOf(value: Json | undefined, pointer: string): Cell | null {
@@ -65,7 +67,7 @@ function cellOf(value: Json | undefined, pointer: string): Cell | null {
 }
 
 function textOf(value: Json): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
+  return typeof value === "string" ? value : stringify(value);
 }
 
 interface Compared extends DiffRow {

@@ -8,6 +8,7 @@ import type { Action } from "../keyboard.ts";
 import { KEYS, shown } from "../keys.ts";
 import type { Act } from "../keys.ts";
 import { words } from "../words/index.ts";
+import { hiddenControls } from "../parts/fit.ts";
 import { Dialog } from "./Dialog.tsx";
 
 interface Line {
@@ -85,6 +86,12 @@ export function ActionsDialog() {
         }}
         onKeyDown={onKeyDown}
       />
+      {hiddenControls.value.length > 0 && (
+        <div class="buttons" role="group" aria-label={w.settings}>
+          {hiddenControls.value.map((one) => one.draw())}
+        </div>
+      )}
+      {all.length === 0 && <p class="dim">{w.noAction}</p>}
       <ul class="pick-list">
         {all.map((line, i) => (
           <li>

@@ -1,5 +1,6 @@
 // The events that set a value of the state.
 
+import { stringify } from "../api/numbers.ts";
 import { blame } from "../api/calls.ts";
 import { closeDialog, go } from "../app-state.ts";
 import { dateTime } from "../format.ts";
@@ -10,7 +11,7 @@ import { words } from "../words/index.ts";
 import { Dialog } from "./Dialog.tsx";
 
 function text(value: unknown): string {
-  return value === undefined ? "—" : JSON.stringify(value).slice(0, 300);
+  return value === undefined ? "—" : stringify(value).slice(0, 300);
 }
 
 export function BlameDialog({ address, pointer }: { address: string; pointer: string }) {

@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { bisect } from "../api/calls.ts";
+import { stringify } from "../api/numbers.ts";
 import type { Bisected, Json } from "../api/types.ts";
 import { closeDialog, go } from "../app-state.ts";
 import { count } from "../format.ts";
@@ -16,7 +17,7 @@ export function whenOf(pointer: string, value?: Json): string {
   const name = plain ? pointer : JSON.stringify(pointer);
   if (value === undefined) return `exists ${name}`;
   if (typeof value === "object" && value !== null) return `exists ${name}`;
-  return `${name} == ${JSON.stringify(value)}`;
+  return `${name} == ${stringify(value)}`;
 }
 
 function Found({ found }: { found: Bisected }) {

@@ -21,6 +21,8 @@ interface Decisions {
 
 const UNDECIDED: Decisions = { paths: new Map(), moved: false };
 
+const CHOICES: readonly Choice[] = ["keep_mine", "theirs"];
+
 /** Files of a list that the dialog shows. */
 const SHOWN = 1_000;
 
@@ -88,17 +90,17 @@ function Conflicts({ plan, of }: { plan: RestorePlan; of: Decided }) {
   const { decisions, decide } = of;
   return (
     <>
-      {plan.files?.conflicts.map(({ path, why, text }) => {
+      {plan.files?.conflicts.map(({ path, why, text, ways }) => {
         if (path !== null) {
           const name = pathOf(path);
           return (
             <Radios<Choice | "">
               name={<Text text={`${name} ${text}`} />}
               value={decisions.paths.get(name) ?? ""}
-              of={[
-                ["keep_mine", w.keepMine],
-                ["theirs", w.theirs],
-              ]}
+              of={CHOICES.filter((choice) => ways?.includes(choice) ?? true).map((choice) => [
+                choice,
+                choice === "theirs" ? w.theirs : w.keepMine,
+              ])}
               onChange={(choice) =>
                 choice &&
                 decide({ ...decisions, paths: new Map(decisions.paths).set(name, choice) })
@@ -136,6 +138,7 @@ interface PlanProps {
 export function Plan({ plan, of, short = false }: PlanProps) {
   const w = words.value;
   const { files } = plan;
+  const stays = [...(files?.left ?? []), ...(files?.left_out ?? [])];
   const place = (of: RestorePlan["from"]) => `${plan.task}/${of.lineage}@${of.offset}`;
   return (
     <>
@@ -153,6 +156,8 @@ export function Plan({ plan, of, short = false }: PlanProps) {
           <Paths title={w.planDeletes(count(files.deletes.length))} of={files.deletes} />
           <Paths title={w.planModes(count(files.modes.length))} of={files.modes} />
           <Paths title={w.planNotes(count(files.notes.length))} of={files.notes} />
+          <Paths title={w.planStays(count(stays.length))} of={stays} />
+          {stays.length > 0 && files.summary && <p><Text text={files.summary} /></p>}
           {files.conflicts.length > 0 && <h3>{w.planConflicts(count(files.conflicts.length))}</h3>}
           <Conflicts plan={plan} of={of} />
         </>

@@ -6,7 +6,7 @@ import type { Axis } from "../address.ts";
 import { count, measure, shortTime } from "../format.ts";
 import { settings } from "../settings.ts";
 import { language, words } from "../words/index.ts";
-import { aligned, known } from "./lines.ts";
+import { aligned, known, lookOf, nearest } from "./lines.ts";
 import type { Line } from "./lines.ts";
 import type { Drawing } from "./ticks.tsx";
 
@@ -20,21 +20,26 @@ interface ChartProps {
   chosen: number;
   /** Events of the chosen line on the x axis. */
   ticks: Drawing | null;
-  onCursor: (x: number | null) => void;
+  /** The place of the pointer: on the x axis, and its height in this chart. */
+  onCursor: (at: Pointed | null) => void;
   onOpen: (line: Line, offset: string) => void;
 }
 
-const DASHES = [[], [5, 3], [2, 2], [8, 3, 2, 3]];
+export interface Pointed {
+  x: number;
+  /** Name of the metric. */
+  name: string;
+  /** Value on the y axis. */
+  height: number;
+}
 
-function colours() {
-  const style = getComputedStyle(document.documentElement);
-  const get = (name: string) => style.getPropertyValue(name).trim();
-  return {
-    accent: get("--accent"),
-    others: [get("--dim"), get("--warn"), get("--ok"), get("--bad")],
-    line: get("--line"),
-    ink: get("--dim"),
-  };
+/** Opacity of the band between least and greatest values, as two hexadecimal digits. */
+const BAND = "59";
+/** Part of the y axis from which on a bucket shows its least and greatest value as a line. */
+const SPIKE = 0.05;
+
+function colour(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
 /** Numbers of the lines in the order of drawing: the chosen one last, so that it is on top. */
@@ -45,22 +50,21 @@ function orderOf(props: ChartProps): number[] {
 
 /** Series of uPlot: for each line its greatest, its least and its last value. */
 function seriesOf(props: ChartProps): { series: uPlot.Series[]; bands: uPlot.Band[] } {
-  const { accent, others } = colours();
   const series: uPlot.Series[] = [{}];
   const bands: uPlot.Band[] = [];
   for (const i of orderOf(props)) {
     const line = props.lines[i]!;
-    const own = i === props.chosen;
-    const colour = own ? accent : others[i % others.length]!;
+    const look = lookOf(i, props.chosen);
+    const stroke = colour(look.colour);
     const edge = { stroke: "transparent", width: 0, spanGaps: true, points: { show: false } };
     const at = series.length;
     series.push(edge, { ...edge });
-    bands.push({ series: [at, at + 1], fill: `${colour}${own ? "40" : "22"}` });
+    bands.push({ series: [at, at + 1], fill: `${stroke}${BAND}` });
     series.push({
       label: line.address,
-      stroke: colour,
-      width: own ? 2.2 : 1.2,
-      dash: own ? [] : DASHES[i % DASHES.length]!,
+      stroke,
+      width: look.width,
+      dash: look.dash,
       spanGaps: true,
       points: { show: line.places.length < 2 },
     });
@@ -69,13 +73,37 @@ function seriesOf(props: ChartProps): { series: uPlot.Series[]; bands: uPlot.Ban
 }
 
 function drawTicks(plot: uPlot, { ticks, lines, chosen }: ChartProps): void {
-  const { ink, others } = colours();
   const line = lines[chosen];
-  if (line) ticks?.draw(plot, line, { mark: ink, guidance: others[1]! });
+  if (line) ticks?.draw(plot, line, { mark: colour("--dim"), guidance: colour("--warn") });
+}
+
+/** Draws the least to the greatest value of each bucket in which they are far from each other. */
+function drawSpikes(plot: uPlot, props: ChartProps): void {
+  const { ctx, bbox } = plot;
+  const { min = 0, max = 0 } = plot.scales["y"] ?? {};
+  const least = Math.abs((plot.valToPos(min ?? 0, "y", true) - plot.valToPos(max ?? 0, "y", true)) * SPIKE);
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  ctx.lineWidth = 1.5 * devicePixelRatio;
+  for (const i of orderOf(props)) {
+    ctx.strokeStyle = colour(lookOf(i, props.chosen).colour);
+    ctx.beginPath();
+    for (const place of props.lines[i]!.places) {
+      const [low, high] = [place.min, place.max].map((value) => plot.valToPos(value, "y", true));
+      if (!(Math.abs(low! - high!) > least)) continue;
+      const x = plot.valToPos(place.x, "x", true);
+      ctx.moveTo(x, low!);
+      ctx.lineTo(x, high!);
+    }
+    ctx.stroke();
+  }
+  ctx.restore();
 }
 
 function optionsOf(props: ChartProps, width: number, latest: () => ChartProps): uPlot.Options {
-  const { line, ink } = colours();
+  const [line, ink] = [colour("--line"), colour("--dim")];
   const x = (values: number[]) =>
     values.map((value) => (props.axis === "time" ? shortTime(value) : count(value)));
   const axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 } };
@@ -95,11 +123,13 @@ function optionsOf(props: ChartProps, width: number, latest: () => ChartProps): 
     legend: { show: false },
     cursor: { drag: { x: true, y: false }, points: { show: false }, sync: { key: "metrics" } },
     hooks: {
-      draw: [(plot) => drawTicks(plot, latest())],
+      draw: [(plot) => drawSpikes(plot, latest()), (plot) => drawTicks(plot, latest())],
       setCursor: [
         (plot) => {
-          const i = plot.cursor.idx;
-          props.onCursor(i == null ? null : (plot.data[0][i] ?? null));
+          const { idx: i, top = 0 } = plot.cursor;
+          const x = i == null ? undefined : plot.data[0][i];
+          const { name } = props;
+          props.onCursor(x === undefined ? null : { x, name, height: plot.posToVal(top, "y") });
         },
       ],
     },
@@ -155,7 +185,8 @@ export function Chart(props: ChartProps) {
       const places = line?.places ?? [];
       const place =
         x === undefined ? undefined : (places.findLast((one) => one.x <= x) ?? places[0]);
-      const offset = tickAt(event)?.offset ?? place?.at;
+      const near = place && nearest(place, made.posToVal(made.cursor.top ?? 0, "y"));
+      const offset = tickAt(event)?.offset ?? near?.at;
       if (line && offset !== undefined) now.onOpen(line, String(offset));
     });
     made.over.addEventListener("mousemove", (event) => {

@@ -10,12 +10,14 @@ import type { MetricCount, Series } from "../api/types.ts";
 import { go, isShare, openDialog } from "../app-state.ts";
 import { GoToDialog } from "../dialogs/GoTo.tsx";
 import { useActs } from "../keyboard.ts";
+import type { Control } from "../parts/fit.ts";
 import { Frame } from "../parts/Frame.tsx";
 import { Choice, copy, Stale, Waiting } from "../parts/ui.tsx";
 import { Text } from "../text/Text.tsx";
 import { useAsk } from "../use-ask.ts";
 import { words } from "../words/index.ts";
 import { Chart } from "./Chart.tsx";
+import type { Pointed } from "./Chart.tsx";
 import { linesOf } from "./lines.ts";
 import type { Line } from "./lines.ts";
 import type { Drawing } from "./ticks.tsx";
@@ -55,7 +57,7 @@ interface ShownProps {
   chosen: number;
   table: boolean;
   ticks: Drawing | null;
-  onCursor: (x: number | null) => void;
+  onCursor: (at: Pointed | null) => void;
   onOpen: (line: Line, offset: string) => void;
 }
 
@@ -96,7 +98,7 @@ export function Metrics({ route }: { route: MetricsRoute }) {
   const [log, setLog] = useState(false);
   const [table, setTable] = useState(false);
   const [chosen, setChosen] = useState(0);
-  const [x, setX] = useState<number | null>(null);
+  const [pointed, setPointed] = useState<Pointed | null>(null);
   const names = useAsk(
     route.metric === "" && route.at.length > 0 ? route.at.slice(0, 3).join(" ") : null,
     (signal) => namesOf(route.at, signal),
@@ -120,50 +122,60 @@ export function Metrics({ route }: { route: MetricsRoute }) {
     go({ screen: "task", address, tab: "step", pointer: "", view: "" });
   };
   const ticks = useTicks(shown.length > 0 ? route.at[chosen] : undefined, route.x, open);
+  const scale = () => (
+    <Choice
+      plain
+      label={w.scale}
+      value={log ? "log" : "linear"}
+      of={[
+        ["linear", w.linearScale],
+        ["log", w.logScale],
+      ]}
+      onChange={(value) => setLog(value === "log")}
+    />
+  );
+  const axis = () => (
+    <Choice<Axis>
+      plain
+      label={w.axis}
+      value={route.x}
+      of={[
+        ["step", w.axisStep],
+        ["time", w.axisTime],
+        ["offset", w.axisOffset],
+      ]}
+      onChange={(to) => go({ ...route, x: to }, true)}
+    />
+  );
+  const metric = () => (
+    <Choice
+      label={w.columnMetric}
+      value={route.metric}
+      of={[["", w.metrics], ...(names.value ?? []).map((name) => [name, name] as const)]}
+      onChange={(to) => go({ ...route, metric: to }, true)}
+    />
+  );
+  const shape = () => (
+    <button type="button" aria-pressed={table} onClick={() => setTable(!table)}>
+      {table ? w.asChart : w.asTable} <kbd aria-hidden="true">v</kbd>
+    </button>
+  );
+  const controls: Control[] = [
+    { draw: scale },
+    { draw: axis },
+    ...(names.value && names.value.length > CHARTS ? [{ draw: metric }] : []),
+    { act: "view", draw: shape },
+  ];
   return (
     <Frame
       head={
         <>
           <h1>{w.metrics}</h1>
-          <span class="chip">{w.countLineages(String(route.at.length))}</span>
+          <span class="chip" data-gives={20}>{w.countLineages(String(route.at.length))}</span>
         </>
       }
-      buttons={
-        <>
-          {names.value && names.value.length > CHARTS && (
-            <Choice
-              label={w.columnMetric}
-              value={route.metric}
-              of={[["", w.metrics], ...names.value.map((name) => [name, name] as const)]}
-              onChange={(metric) => go({ ...route, metric }, true)}
-            />
-          )}
-          <Choice<Axis>
-            plain
-            label={w.axis}
-            value={route.x}
-            of={[
-              ["step", w.axisStep],
-              ["time", w.axisTime],
-              ["offset", w.axisOffset],
-            ]}
-            onChange={(axis) => go({ ...route, x: axis }, true)}
-          />
-          <Choice
-            plain
-            label={w.scale}
-            value={log ? "log" : "linear"}
-            of={[
-              ["linear", w.linearScale],
-              ["log", w.logScale],
-            ]}
-            onChange={(value) => setLog(value === "log")}
-          />
-          <button type="button" aria-pressed={table} onClick={() => setTable(!table)}>
-            {table ? w.asChart : w.asTable} <kbd aria-hidden="true">v</kbd>
-          </button>
-        </>
-      }
+      title={`${w.metrics} · ${route.at[0] ?? ""}`}
+      controls={controls}
       keys={[
         ["previousLineage", "nextLineage", w.lineage],
         ["view", null, w.asTable],
@@ -191,13 +203,13 @@ export function Metrics({ route }: { route: MetricsRoute }) {
               chosen={chosen}
               table={table}
               ticks={ticks?.drawn ?? null}
-              onCursor={setX}
+              onCursor={setPointed}
               onOpen={(line, offset) => open(line.address, offset)}
             />
           ))}
           {ticks?.list}
         </div>
-        <Values route={route} names={shown} x={x} chosen={chosen} choose={setChosen} />
+        <Values route={route} names={shown} pointed={pointed} chosen={chosen} choose={setChosen} onOpen={open} />
       </main>
     </Frame>
   );

@@ -13,10 +13,14 @@ const ROWS = 300;
 export function asTsv(lines: readonly Line[]): string {
   const rows = lines.flatMap((line) =>
     line.places.map((one) =>
-      [line.address, one.x, one.count, one.first, one.last, one.min, one.max, one.at].join("\t"),
+      [
+        line.address,
+        ...[one.x, one.count, one.first, one.last, one.min, one.max],
+        ...[one.at, one.lastAt, one.minAt, one.maxAt],
+      ].join("\t"),
     ),
   );
-  return ["address\tx\tcount\tfirst\tlast\tmin\tmax\toffset", ...rows].join("\n");
+  return ["address\tx\tcount\tfirst\tlast\tmin\tmax\toffset\tlast_offset\tmin_offset\tmax_offset", ...rows].join("\n");
 }
 
 export function NumbersTable(props: { name: string; lines: readonly Line[]; axis: Axis }) {

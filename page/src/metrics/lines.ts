@@ -11,6 +11,9 @@ export interface Place {
   max: number;
   count: number;
   at: number;
+  lastAt: number;
+  minAt: number;
+  maxAt: number;
 }
 
 export interface Line {
@@ -36,6 +39,9 @@ export function linesOf(of: Series): Line[] {
       max: float(bucket.max),
       count: Number(bucket.count),
       at: Number(bucket.at),
+      lastAt: Number(bucket.last_at),
+      minAt: Number(bucket.min_at),
+      maxAt: Number(bucket.max_at),
     })),
   }));
 }
@@ -79,4 +85,44 @@ export function placeAt(line: Line, x: number): Place | undefined {
   const last = line.places[line.places.length - 1];
   if (!last || x > last.x) return undefined;
   return line.places.findLast((place) => place.x <= x);
+}
+
+/** Value of a place that a pointer is at, and the offset of its event. */
+export interface Near {
+  value: number;
+  at: number;
+}
+
+/** Returns the first, last, least or greatest value of a place: the one nearest to a height. */
+export function nearest(place: Place, height: number): Near {
+  const { first, at, last, lastAt, min, minAt, max, maxAt } = place;
+  const all = [[last, lastAt], [first, at], [max, maxAt], [min, minAt]] as const;
+  let best: Near = { value: last, at: lastAt };
+  for (const [value, of] of all) {
+    const isNearer = Math.abs(value - height) < Math.abs(best.value - height);
+    if (isNearer || !Number.isFinite(best.value)) best = { value, at: of };
+  }
+  return best;
+}
+
+/** Returns the least and the greatest value of a line; null without one that is a number. */
+export function endsOf(line: Line): { min: Near; max: Near } | null {
+  const places = line.places.filter((place) => place.min <= place.max);
+  if (places.length === 0) return null;
+  const low = places.reduce((best, one) => (one.min < best.min ? one : best));
+  const high = places.reduce((best, one) => (one.max > best.max ? one : best));
+  return {
+    min: { value: low.min, at: low.minAt },
+    max: { value: high.max, at: high.maxAt },
+  };
+}
+
+const COLOURS = ["--dim", "--warn", "--ok", "--bad"];
+const DASHES = [[], [5, 3], [2, 2], [8, 3, 2, 3]];
+
+/** Returns how a line is drawn: the name of its colour, its dashes, its width. */
+export function lookOf(index: number, chosen: number) {
+  if (index === chosen) return { colour: "--accent", dash: [] as number[], width: 2.2 };
+  const colour = COLOURS[index % COLOURS.length]!;
+  return { colour, dash: DASHES[index % DASHES.length]!, width: 1.2 };
 }

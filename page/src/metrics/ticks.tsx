@@ -31,6 +31,8 @@ const KINDS = "checkpoint_marked,guidance_given";
 /** Ticks of a history, and requests for them: each may end before it finds one. */
 const MOST = 500;
 const REQUESTS = 40;
+/** Number of ticks from which on they are thinned out. */
+const CROWD = 60;
 /** Half the width of a tick, and the distance at which a click meets it, in pixels. */
 const SIZE = 4;
 const NEAR = 6;
@@ -105,11 +107,16 @@ function drawing(all: readonly Row[], axis: Axis): Drawing {
       const size = SIZE * devicePixelRatio;
       const bottom = bbox.top + bbox.height;
       ctx.save();
+      const taken = new Set<number>();
       for (const row of all) {
         const x = placeOf(row, line, axis);
         const at = x === null ? -1 : plot.valToPos(x, "x", true);
         if (at < bbox.left || at > bbox.left + bbox.width) continue;
         const isMark = row.kind === "checkpoint_marked";
+        // Of many, one for each of these places: more would be a bar.
+        const place = Math.round(at / (2 * size)) * 2 + Number(isMark);
+        if (all.length > CROWD && taken.has(place)) continue;
+        taken.add(place);
         ctx.fillStyle = isMark ? colours.mark : colours.guidance;
         ctx.beginPath();
         if (isMark) ctx.rect(at - size / 4, bottom - 2 * size, size / 2, 2 * size);

@@ -1,6 +1,7 @@
 // Changes of a state, with the words that differ within texts.
 
 import { diffArrays } from "diff";
+import { stringify } from "../api/numbers.ts";
 import type { Change, Json } from "../api/types.ts";
 import { Text } from "../text/Text.tsx";
 import { words } from "../words/index.ts";
@@ -10,7 +11,7 @@ const SIGN = { add: "+", remove: "−", replace: "~" } as const;
 
 function asText(value: Json | undefined): string {
   if (value === undefined) return "";
-  return typeof value === "string" ? value : JSON.stringify(value, null, 1);
+  return typeof value === "string" ? value : stringify(value, 1);
 }
 
 /** Returns words, white space, and single characters of scripts without spaces between words. */

@@ -1,6 +1,7 @@
 // Tree of a JSON value: objects and lists open on a click, long lists in parts.
 
 import { useState } from "preact/hooks";
+import { isExact, stringify } from "../api/numbers.ts";
 import type { Json } from "../api/types.ts";
 import { count } from "../format.ts";
 import { pointerTo } from "../pointer.ts";
@@ -23,13 +24,13 @@ type Entries = [name: string, value: Json][];
 
 function entriesOf(value: Json): Entries | null {
   if (Array.isArray(value)) return value.map((item, i) => [String(i), item]);
-  if (typeof value === "object" && value !== null) return Object.entries(value);
+  if (typeof value === "object" && value !== null && !isExact(value)) return Object.entries(value);
   return null;
 }
 
 function Leaf({ value }: { value: Json }) {
   const [whole, setWhole] = useState(false);
-  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const text = typeof value === "string" ? value : stringify(value);
   if (text === "") return <span class="value dim">{words.value.emptyText}</span>;
   const long = text.length > LONG;
   return (

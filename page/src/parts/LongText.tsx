@@ -3,6 +3,7 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { send } from "../api/link.ts";
 import { valueText } from "../api/calls.ts";
+import { parse, stringify } from "../api/numbers.ts";
 import type { Cut, Json } from "../api/types.ts";
 import { say } from "../app-state.ts";
 import { bytes } from "../format.ts";
@@ -46,14 +47,14 @@ export function prettyText(text: string): string {
   const first = text.trimStart()[0];
   if (text.length > 2_000_000 || (first !== "{" && first !== "[")) return text;
   try {
-    return JSON.stringify(JSON.parse(text), null, 1);
+    return stringify(parse(text), 1);
   } catch {
     return text;
   }
 }
 
 export function asText(value: Json): string {
-  return typeof value === "string" ? prettyText(value) : JSON.stringify(value, null, 1);
+  return typeof value === "string" ? prettyText(value) : stringify(value, 1);
 }
 
 interface LongTextProps {

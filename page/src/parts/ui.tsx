@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 import type { Problem } from "../api/problem.ts";
+import { stringify } from "../api/numbers.ts";
 import type { Outcome } from "../api/types.ts";
 import { say } from "../app-state.ts";
 import { clock } from "../format.ts";
@@ -138,7 +139,7 @@ export function OutcomeSign({ of, long = false }: { of: Outcome; long?: boolean 
 export function outcomeText(of: Outcome): string | null {
   const { value, status } = of;
   if (value !== undefined && value !== null) {
-    return typeof value === "string" ? value : JSON.stringify(value);
+    return typeof value === "string" ? value : stringify(value);
   }
   return status ?? null;
 }

@@ -52,9 +52,12 @@ function Check({ contents }: { contents: Contents }) {
           ? ["warn", "·"]
           : ["ok", "✓"];
       return (
-        <span class={tone} role={tone === "bad" ? "alert" : undefined}>
-          <span aria-hidden="true">{sign}</span> {resultOf(verdict)}
-        </span>
+        <>
+          <span class={tone} role={tone === "bad" ? "alert" : undefined}>
+            <span aria-hidden="true">{sign}</span> {resultOf(verdict)}
+          </span>
+          <span class="warn">· {w.checkRows}</span>
+        </>
       );
     }
   }

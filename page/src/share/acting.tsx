@@ -14,7 +14,7 @@ export const FilesApart = FilesTab;
 
 export const ManyApart = null;
 
-const STILL: Live = { on: false, move: null, dismiss: () => {} };
+const STILL: Live = { on: false, told: 0, move: null, dismiss: () => {} };
 
 export const useLive = (..._: unknown[]): Live => STILL;
 

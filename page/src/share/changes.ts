@@ -1,5 +1,6 @@
 // Changes between two states of a share, as the service lists them.
 
+import { stringify } from "../api/numbers.ts";
 import type { Change, Diff, Json, Lineage } from "../api/types.ts";
 import { pointerTo } from "../pointer.ts";
 import type { History } from "./history.ts";
@@ -38,7 +39,7 @@ export function compare(
     for (let i = 0; i < Math.max(before.length, after.length); i++) {
       compare(`${path}/${i}`, before[i], after[i], found, depth + 1);
     }
-  } else if (JSON.stringify(before) !== JSON.stringify(after)) {
+  } else if (stringify(before) !== stringify(after)) {
     found.push({ path, kind: "replace", before, after });
   }
 }

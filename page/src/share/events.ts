@@ -1,5 +1,6 @@
 // Events of a share, from the lines of its export.
 
+import { stringify } from "../api/numbers.ts";
 import type { Event, Json, Lineage } from "../api/types.ts";
 import { pointerTo, valueAt } from "../pointer.ts";
 import type { History } from "./history.ts";
@@ -101,5 +102,5 @@ export async function valueText(
   const body = bodyOf(await history.line(of, offset));
   const value = body === null ? undefined : valueAt(body, pointer);
   if (value === undefined) throw missing(words.value.notFoundHow);
-  return typeof value === "string" ? value : JSON.stringify(value);
+  return typeof value === "string" ? value : stringify(value);
 }

@@ -1,5 +1,6 @@
 // The share as a file: pieces are unpacked when they are looked at, and few are held.
 
+import { parse } from "../api/numbers.ts";
 import { Problem } from "../api/problem.ts";
 import { words } from "../words/index.ts";
 import type { Contents } from "./contents.ts";
@@ -32,7 +33,7 @@ type Documents = Record<string, unknown>;
 export class ShareFile {
   readonly #index = new Lately<Documents>(INDEX_HELD, async (piece) => {
     const text = await this.#unpack(`index-${piece}`);
-    return { value: JSON.parse(text) as Documents, weight: text.length };
+    return { value: parse(text) as Documents, weight: text.length };
   });
   readonly #export = new Lately<ExportText>(EXPORT_HELD, async (piece) => {
     const text = await this.exportText(piece);
@@ -103,7 +104,7 @@ export class ShareFile {
 }
 
 /** Problem of a file that is not as it was written. */
-function damaged(part: string, cause?: unknown): Problem {
+export function damaged(part: string, cause?: unknown): Problem {
   console.warn(part, cause);
   const { shareDamaged, failedTitle } = words.value;
   return new Problem(422, { title: failedTitle, detail: shareDamaged(part) });

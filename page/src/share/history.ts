@@ -1,9 +1,11 @@
 // Lineages of the task of a share: their parents, documents, points.
 
 import { formatPoint, parsePoint } from "../address.ts";
+import { parse } from "../api/numbers.ts";
 import { Problem } from "../api/problem.ts";
 import type { Checkpoint, Lineage, Page, Point } from "../api/types.ts";
 import { words } from "../words/index.ts";
+import { damaged } from "./file.ts";
 import type { ShareFile } from "./file.ts";
 import type { EventLine } from "./lines.ts";
 
@@ -25,6 +27,11 @@ export function notHere(detail: string): Problem {
   return new Problem(422, { title: words.value.shareHasNot, detail });
 }
 
+/** Returns whether a value is a whole number, as ids are. */
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
 export class History {
   readonly #byId: ReadonlyMap<number, Lineage>;
 
@@ -37,7 +44,14 @@ export class History {
 
   static async of(file: ShareFile): Promise<History> {
     const page = await file.document<Page<Lineage>>("lineages");
-    return new History(file, page?.items ?? []);
+    const items = page?.items ?? [];
+    // A lineage is opened after its parent, so that no walk is in a circle.
+    const isSound = (one: Lineage) =>
+      isCount(one.id) &&
+      [one.head, one.begin, one.parent?.offset ?? "0"].every((at) => /^\d{1,15}$/.test(at)) &&
+      (one.parent == null || (isCount(one.parent.lineage) && one.parent.lineage < one.id));
+    if (!Array.isArray(items) || !items.every(isSound)) throw damaged("lineages");
+    return new History(file, items);
   }
 
   get task(): string {
@@ -58,11 +72,9 @@ export class History {
   /** Returns a document of a lineage: its own, or that of the nearest ancestor that has one. */
   async document<T>(of: Lineage, name: (lineage: number) => string): Promise<T | null> {
     let at: Lineage | undefined = of;
-    // A lineage is opened after its parent, so ids fall; a file that says otherwise ends here.
     while (at) {
       if (this.file.has(name(at.id))) return this.file.document<T>(name(at.id));
-      const parent: Lineage | undefined = this.parentOf(at);
-      at = parent && parent.id < at.id ? parent : undefined;
+      at = this.parentOf(at);
     }
     return null;
   }
@@ -72,7 +84,7 @@ export class History {
     let at = of;
     for (;;) {
       const parent = this.parentOf(at);
-      if (!parent || parent.id >= at.id || offset >= Number(at.parent!.offset)) return at;
+      if (!parent || offset >= Number(at.parent!.offset)) return at;
       at = parent;
     }
   }
@@ -86,7 +98,7 @@ export class History {
   async line(of: Lineage, offset: number): Promise<EventLine> {
     const text = await this.lineText(of, offset);
     if (text === null) throw missing(words.value.noEvent);
-    return JSON.parse(text) as EventLine;
+    return parse(text) as EventLine;
   }
 
   /** First offset at which two histories may differ. */
@@ -147,7 +159,7 @@ export class History {
   async marks(of: Lineage): Promise<Mark[]> {
     const own = (await this.file.document<Mark[]>(`marks/${of.id}`)) ?? [];
     const parent = this.parentOf(of);
-    const before = parent && parent.id < of.id ? await this.marks(parent) : [];
+    const before = parent ? await this.marks(parent) : [];
     const fork = Number(of.parent?.offset ?? 0);
     const all = new Map<string, Mark>();
     for (const one of before) if (Number(one.mark) < fork) all.set(one.id, one);

@@ -6,6 +6,7 @@ import { parsePoint } from "../address.ts";
 import type { Route } from "../address.ts";
 import { lineages as askLineages, me as askMe, summary as askSummary } from "../api/calls.ts";
 import { setAnswerer } from "../api/link.ts";
+import { stringify } from "../api/numbers.ts";
 import type { Options } from "../api/link.ts";
 import { banner, dialog, go, listenToAddress, me, openDialog, route, say } from "../app-state.ts";
 import { Compare } from "../compare/Compare.tsx";
@@ -14,6 +15,7 @@ import { KeysDialog } from "../dialogs/Keys.tsx";
 import { listenToKeys, onRefusedKey, useActs } from "../keyboard.ts";
 import { Metrics } from "../metrics/Metrics.tsx";
 import { Task } from "../task/Task.tsx";
+import { markTexts } from "../text/marks.ts";
 import { language, words } from "../words/index.ts";
 import { Answers } from "./answers.ts";
 import { readContents } from "./contents.ts";
@@ -104,7 +106,7 @@ async function start(contents: Contents): Promise<void> {
   };
   const send = async (path: string, options: Options) => {
     const value = await ask(path, options);
-    return new Response(typeof value === "string" ? value : JSON.stringify(value));
+    return new Response(typeof value === "string" ? value : stringify(value));
   };
   setAnswerer({ ask, send });
   setTimeout(begin, WITHOUT_ROWS);
@@ -126,6 +128,7 @@ effect(() => {
   document.documentElement.lang = language.value === "zh" ? "zh-Hans" : "en";
 });
 
+markTexts();
 const contents = readContents(document.getElementById("share")?.textContent ?? null);
 if (contents) void start(contents);
 else {

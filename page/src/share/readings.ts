@@ -1,6 +1,7 @@
 // Rows and turns of a share, from the documents of its index.
 
 import type { Lineage, Row, Rows, Turn, Turns } from "../api/types.ts";
+import { damaged } from "./file.ts";
 import type { History } from "./history.ts";
 import { bodyText } from "./lines.ts";
 
@@ -86,7 +87,9 @@ interface Count {
 
 async function countOf(history: History, of: Lineage): Promise<number> {
   const count = await history.document<Count>(of, (id) => `count/${id}`);
-  return Number(count?.turns ?? 0);
+  const turns = Number(count?.turns ?? 0);
+  if (!Number.isSafeInteger(turns) || turns < 0) throw damaged(`count/${of.id}`);
+  return turns;
 }
 
 /** Returns turns by their numbers, undefined for those that the file does not have. */

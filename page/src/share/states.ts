@@ -1,5 +1,6 @@
 // States of a share: those of the index, with the changes up to an offset.
 
+import { stringify } from "../api/numbers.ts";
 import type { Blame, Json, Lineage } from "../api/types.ts";
 import { namesOf, valueAt } from "../pointer.ts";
 import { words } from "../words/index.ts";
@@ -142,7 +143,7 @@ function changesOf(states: States, pointer: string, end: number): Found[] {
     const before = touched ? value() : undefined;
     for (const one of sets) setAt(state, one);
     const after = touched ? value() : undefined;
-    if (JSON.stringify(before) !== JSON.stringify(after)) found.push({ offset, before, after });
+    if (stringify(before) !== stringify(after)) found.push({ offset, before, after });
   }
   return found;
 }

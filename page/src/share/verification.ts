@@ -4,6 +4,7 @@ import { signal } from "@preact/signals";
 import script from "worker-text";
 import { revived } from "../api/link.ts";
 import { toProblem } from "../use-ask.ts";
+import { words } from "../words/index.ts";
 import type { ShareFile } from "./file.ts";
 import type { Verdict } from "./verify/verifier.ts";
 import type { ToVerify, Verified } from "./verify/worker.ts";
@@ -71,7 +72,13 @@ export async function verify(file: ShareFile): Promise<void> {
     const answer = await exchange(worker, { end: true });
     if (!("verdict" in answer)) throw new Error("no verdict");
     file.hashAt = hashesOf(worker);
-    verification.value = { state: "done", verdict: answer.verdict };
+    const { verdict } = answer;
+    const { task, user, active } = file.contents;
+    // What the heading says is of the contents, which no hash covers.
+    [task, user, String(active)].forEach((said, i) => {
+      if (said !== verdict.task[i]) verdict.faults.push({ line: 1, what: words.value.checkContents });
+    });
+    verification.value = { state: "done", verdict };
     // What is shown is asked for again, now with its hash.
     revived.value += 1;
   } catch (error) {

@@ -79,7 +79,7 @@ export function Store() {
   const [chosen, choose] = useState("");
   useActs({ leave: () => go(TASKS) });
   return (
-    <Frame head={<h1>{w.store}</h1>} keys={[["leave", null, w.keyLeave]]}>
+    <Frame title={w.store} head={<h1>{w.store}</h1>} keys={[["leave", null, w.keyLeave]]}>
       <main class="doc" tabIndex={0} aria-label={w.store}>
         <dl>
           <Fact name={w.storeId}>

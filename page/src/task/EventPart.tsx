@@ -1,6 +1,7 @@
 // One event as a part of the document.
 
 import { useState } from "preact/hooks";
+import { isExact, parse, stringify } from "../api/numbers.ts";
 import type { Event, Json } from "../api/types.ts";
 import { dateTime } from "../format.ts";
 import { JsonTree } from "../parts/JsonTree.tsx";
@@ -35,12 +36,13 @@ export function argumentsOf(value: Json | undefined): { [name: string]: Json } |
   let found: Json | undefined = value;
   for (let i = 0; i < 2 && typeof found === "string"; i++) {
     try {
-      found = JSON.parse(found) as Json;
+      found = parse(found) as Json;
     } catch {
       return null;
     }
   }
-  if (typeof found !== "object" || found === null || Array.isArray(found) || isCut(found)) {
+  if (typeof found !== "object" || found === null || isExact(found)) return null;
+  if (Array.isArray(found) || isCut(found)) {
     return null;
   }
   return found;
@@ -121,7 +123,7 @@ function Called({ event, pathOf, open }: PartProps) {
 }
 
 function asShort(value: Json): string | null {
-  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const text = typeof value === "string" ? value : stringify(value);
   return text.length <= 4_000 ? text : null;
 }
 

@@ -48,6 +48,8 @@ export function changeWord(change: FileChange["change"]): string {
     changed: w.fileChanged,
     mode: w.fileMode,
     renamed: w.fileRenamed,
+    left_out: w.fileLeftOut,
+    taken_in: w.fileTakenIn,
   }[change];
 }
 

@@ -19,6 +19,8 @@ export interface MapProps {
   head: number;
   bucketsOf: (lineage: number) => readonly Bucket[];
   cursor: number;
+  /** Offsets of the open lineage where a text was found. */
+  hits: readonly number[];
   onGo: (lineage: number, offset: number) => void;
 }
 
@@ -103,6 +105,11 @@ export function LineageMap(props: MapProps) {
   const row = new Map(lineages.map((one, i) => [one.id, i]));
   const y = (id: number) => (row.get(id) ?? 0) * LANE + LANE / 2;
   const height = lineages.length * LANE;
+  /** One tick for a pixel, however many hits it has. */
+  const hitTicks = () => {
+    const places = props.hits.map((offset) => Math.round(pixel(zoom.share(props.open, offset))));
+    return [...new Set(places)].map((at) => `M${at} ${y(props.open) - 11}v6`).join("");
+  };
   const onClick = (event: MouseEvent) => {
     const box = svg.current!.getBoundingClientRect();
     const lane = lineages[Math.floor((event.clientY - box.top) / LANE)];
@@ -157,6 +164,7 @@ export function LineageMap(props: MapProps) {
             </>
           );
         })}
+        {props.hits.length > 0 && <path class="tick-hit" d={hitTicks()} />}
         <path class="cursor" d={`M${pixel(zoom.share(props.open, props.cursor))} 0V${height}`} />
         {zoom.drawn(pixel, height)}
       </svg>

@@ -10,7 +10,7 @@ import { Layout } from "../list/geometry.ts";
 import { List } from "../list/List.tsx";
 import type { ListHandle } from "../list/List.tsx";
 import { Frame } from "../parts/Frame.tsx";
-import { ActButton, ProblemBox } from "../parts/ui.tsx";
+import { ActButton, controlWord, ProblemBox } from "../parts/ui.tsx";
 import { Splitter } from "../parts/Splitter.tsx";
 import { settings } from "../settings.ts";
 import { toProblem } from "../use-ask.ts";
@@ -19,13 +19,15 @@ import { useTaskActs } from "./acts.tsx";
 import { ListHead } from "./ListHead.tsx";
 import { LineageMap } from "./Map.tsx";
 import type { LineageModel } from "./model.ts";
-import { MovedBar, ProgressBar } from "./bars.tsx";
+import { BeyondBar, MovedBar, ProgressBar } from "./bars.tsx";
 import { Pane } from "./Pane.tsx";
 import { openLineage, readPane } from "./props.ts";
 import type { ReaderProps } from "./props.ts";
 import type { Selection } from "./selection.ts";
 import { EventCells, hasFailed, TurnRow } from "./StepsList.tsx";
 import { TaskHead } from "./TaskHead.tsx";
+import { useHighlight } from "./highlight.ts";
+import { within } from "./hits.ts";
 import { useSearch } from "./search.ts";
 import type { Place } from "./search.ts";
 
@@ -60,6 +62,11 @@ function selectionOf(model: LineageModel, view: View, layout: Layout, cursor: Cu
   return { ...base, offset: first, first, next: Number(turn.next), turn: item };
 }
 
+/** Name of the window: the task, its lineage unless it is the active one, and the place. */
+function nameOfPlace({ summary, lineage }: ReaderProps, offset: number): string {
+  return `${summary.id}${lineage.active ? "" : `/${lineage.id}`} @${offset}`;
+}
+
 export function Reader(props: ReaderProps) {
   const w = words.value;
   const { model, lineage, route } = props;
@@ -76,7 +83,10 @@ export function Reader(props: ReaderProps) {
   const sameView = kept.view === view;
   const moved = view === "events" ? kept.offset - model.begin : 0;
   const cursor: Cursor = sameView ? kept : { view, flat: moved, offset: kept.offset };
-  const [fresh, setFresh] = useState(0);
+  /** Head up to which events were shown or are not news. */
+  const [seen, setSeen] = useState(head);
+  /** Offset of an address beyond the head. */
+  const [beyond, setBeyond] = useState<number | null>(null);
   const [target, setTarget] = useState<number | null>(null);
   const [opened, setOpened] = useState(false);
   const place = useRef<Place>({ first: 0, next: 1 });
@@ -106,6 +116,7 @@ export function Reader(props: ReaderProps) {
     const flat = Math.max(0, Math.min(now.rows - 1, to));
     const chosen = selectionOf(model, view, now, { view, flat, offset: 0 });
     following.current = false;
+    setBeyond(null);
     place.current = chosen;
     setCursor({ view, flat, offset: chosen.offset });
     list.current?.show(flat, true);
@@ -127,10 +138,13 @@ export function Reader(props: ReaderProps) {
   // Opens at the offset of the address, or at the head.
   useEffect(() => {
     let gone = false;
-    void model.start(props.offset ?? head - 1).then((number) => {
+    const isBeyond = props.offset !== null && props.offset > head;
+    const at = isBeyond ? head - 1 : (props.offset ?? head - 1);
+    setBeyond(isBeyond ? props.offset : null);
+    void model.start(at).then((number) => {
       if (gone) return;
-      const flat = view === "events" ? (props.offset ?? head - 1) - model.begin : number;
-      const offset = Number(model.turns.get(number)?.first ?? props.offset ?? 0);
+      const flat = view === "events" ? at - model.begin : number;
+      const offset = Number(model.turns.get(number)?.first ?? at);
       setCursor({ view, flat, offset: view === "events" ? flat + model.begin : offset });
       setTarget(flat);
       void model.askOverview();
@@ -152,7 +166,7 @@ export function Reader(props: ReaderProps) {
 
   useEffect(() => {
     if (sameView || !opened) return;
-    setFresh(0);
+    setSeen(head);
     if (document.activeElement === document.body) list.current?.focus();
     if (!following.current) return void goTo(kept.offset);
     setCursor({ view, flat: layout.rows - 1, offset: head - 1 });
@@ -164,7 +178,8 @@ export function Reader(props: ReaderProps) {
     if (props.offset === null || !model.ready.value || props.offset === cursor.offset) return;
     const at = selection;
     if (props.offset >= at.first && props.offset < at.next) return;
-    void goTo(props.offset);
+    const asked = props.offset;
+    void goTo(asked).then(() => setBeyond(asked > model.head.peek() ? asked : null));
   }, [props.offset]);
 
   // New events: who is at the end stays there, others are told how many there are.
@@ -177,18 +192,24 @@ export function Reader(props: ReaderProps) {
     if (following.current) {
       setCursor({ view, flat: layout.rows - 1, offset: head - 1 });
       list.current?.toEnd();
-    } else if (live.on) setFresh((n) => n + grown);
+    }
   }, [size, view]);
-  useEffect(() => {
-    if (fresh > 0) tellPolitely(w.liveNew(count(fresh)));
-  }, [fresh]);
-
   const live = useLive(model, lineage.active, props.reload);
+  // Only what the stream told of is new: a lineage that is still read grows, too.
+  const fresh = following.current ? 0 : Math.max(0, live.told - seen);
+  useEffect(() => {
+    if (following.current) setSeen(Math.max(head, live.told));
+    else if (fresh > 0) tellPolitely(w.liveNew(count(fresh)));
+  }, [live.told]);
   const selection = selectionOf(model, view, layout, cursor);
   place.current = selection;
   const search = useSearch(model, () => place.current, goTo);
+  useHighlight(search.text);
+  const hits = search.hits?.found.value ?? [];
+  const hasHit = (first: number, next: number) => within(hits, first, next)[1] > 0;
   const toEnd = () => {
-    setFresh(0);
+    setSeen(head);
+    setBeyond(null);
     following.current = lineage.active;
     const flat = layout.rows - 1;
     setCursor({ view, flat, offset: head - 1 });
@@ -237,7 +258,7 @@ export function Reader(props: ReaderProps) {
   }, [view, model, layout, opened, cursor.flat]);
   const onScrolled = (first: number, end: number) => {
     onWindow(first, end);
-    if (fresh > 0 && list.current?.atEnd()) setFresh(0);
+    if (fresh > 0 && list.current?.atEnd()) setSeen(Math.max(head, live.told));
   };
 
   const draw = (flat: number) => {
@@ -261,16 +282,20 @@ export function Reader(props: ReaderProps) {
     return <TurnRow turn={turn} open={model.isOpen(item)} step={step} />;
   };
   const rowProps = (flat: number) => {
-    if (view === "events") return { class: "erow" };
+    const hitOf = (first: number, next = first + 1) => (hasHit(first, next) ? "hit" : "");
+    if (view === "events") return { class: `erow ${hitOf(model.begin + flat)}` };
     const { item, sub } = layout.place(flat);
     const turn = model.turns.get(item);
-    const within = turn && turn.step != null && turn.turn !== "0";
-    const level = within ? 2 : 1;
-    if (sub >= 0) return { class: "erow sub", "aria-level": level + 1 };
+    const isWithin = turn && turn.step != null && turn.turn !== "0";
+    const level = isWithin ? 2 : 1;
+    if (sub >= 0) {
+      const row = model.open.value.get(item)?.[sub];
+      return { class: `erow sub ${row ? hitOf(Number(row.offset)) : ""}`, "aria-level": level + 1 };
+    }
     const failed = turn && hasFailed(turn) ? "failed" : "";
     const isHeading = model.isHeading(item);
     return {
-      class: `srow ${failed} ${within ? "within" : ""}`,
+      class: `srow ${failed} ${isWithin ? "within" : ""} ${turn ? hitOf(Number(turn.first), Number(turn.next)) : ""}`,
       "aria-level": level,
       "aria-expanded": isHeading ? !model.folded.value.has(item) : model.isOpen(item),
     };
@@ -278,19 +303,33 @@ export function Reader(props: ReaderProps) {
 
   const problem = model.problem.value ?? model.turns.problem.value ?? model.rows.problem.value;
   const empty = model.ready.value && head === 0;
+  // Of a run that is at rest nothing comes, unless events show that something does.
+  const { control } = props.summary;
+  const isAtRest = !["running", "paused"].includes(control) && live.told === 0;
   return (
     <Frame
-      head={<TaskHead {...props} search={search} onLineage={(id) => openLineage(props, id)} />}
-      buttons={
-        <span class="acts">
-          <ActButton act="compare">{w.compare}</ActButton>{" "}
-          <ActButton act="firstWhere">{w.buttonFirstWhere}</ActButton>{" "}
-          <ActButton act="share">{w.buttonShare}</ActButton>{" "}
-          <ActButton act="fork" main>
-            {w.doFork}
-          </ActButton>
-        </span>
+      title={nameOfPlace(props, selection.offset)}
+      head={
+        <TaskHead
+          {...props}
+          search={search}
+          place={selection}
+          onLineage={(id) => openLineage(props, id)}
+        />
       }
+      controls={[
+        { act: "firstWhere", draw: () => <ActButton act="firstWhere">{w.buttonFirstWhere}</ActButton> },
+        { act: "compare", draw: () => <ActButton act="compare">{w.compare}</ActButton> },
+        { act: "share", draw: () => <ActButton act="share">{w.buttonShare}</ActButton> },
+        {
+          act: "fork",
+          draw: () => (
+            <ActButton act="fork" main>
+              {w.doFork}
+            </ActButton>
+          ),
+        },
+      ]}
       foot={<code class="m">{formatPoint(model.task, model.lineage, selection.offset)}</code>}
       keys={[
         ["down", "up", w.hintStep],
@@ -300,15 +339,9 @@ export function Reader(props: ReaderProps) {
         ["copyAddress", null, w.copyAddress],
         ["actions", null, w.actions],
       ]}
-      end={
-        live.on ? (
-          <span class="ok">
-            <span aria-hidden="true">● </span>
-            {w.live}
-          </span>
-        ) : undefined
-      }
+      followed={!live.on ? "" : isAtRest ? { rests: controlWord(control) } : "live"}
     >
+      {beyond !== null && beyond > head && <BeyondBar at={beyond} head={head} />}
       {live.move && <MovedBar task={model.task} move={live.move} dismiss={live.dismiss} />}
       <ProgressBar model={model} search={search} />
       <LineageMap
@@ -322,6 +355,7 @@ export function Reader(props: ReaderProps) {
           return (of?.value ?? model.others.value.get(id))?.buckets ?? [];
         }}
         cursor={selection.offset}
+        hits={hits}
         onGo={(id, offset) => {
           if (id === model.lineage && offset >= 0) void goTo(offset);
           else openLineage(props, id, offset);

@@ -1,5 +1,6 @@
 // List of turns, a line each; open turns show their events.
 
+import { parse, stringify } from "../api/numbers.ts";
 import type { Row, Turn } from "../api/types.ts";
 import { count, measure } from "../format.ts";
 import { Text } from "../text/Text.tsx";
@@ -31,9 +32,9 @@ export function hasFailed(turn: Turn): boolean {
 export function briefOf(given: string): string {
   if (!given.startsWith("{")) return given;
   try {
-    const values = Object.values(JSON.parse(given) as object);
+    const values = Object.values(parse(given) as object);
     return values
-      .map((value: unknown) => (typeof value === "string" ? value : JSON.stringify(value)))
+      .map((value: unknown) => (typeof value === "string" ? value : stringify(value)))
       .join(" · ");
   } catch {
     return given;

@@ -92,7 +92,11 @@ export function Task({ route }: { route: TaskRoute }) {
   const failed = asked.problem ?? (mine ? null : info.problem) ?? (items ? null : list.problem);
   if (!parts || !mine || !items || !lineage || !model) {
     return (
-      <Frame head={<Head task={task ?? route.address} />} keys={[["leave", null, w.keyLeave]]}>
+      <Frame
+        title={task ?? route.address}
+        head={<Head task={task ?? route.address} />}
+        keys={[["leave", null, w.keyLeave]]}
+      >
         <main>
           {failed ? (
             <ProblemBox problem={failed} reload={info.reload} />
@@ -111,7 +115,7 @@ export function Task({ route }: { route: TaskRoute }) {
   const begin = Number(lineage.begin);
   if (parts.offset !== null && parts.offset < begin) {
     return (
-      <Frame head={<Head task={mine.id} />} keys={[["leave", null, w.keyLeave]]}>
+      <Frame title={mine.id} head={<Head task={mine.id} />} keys={[["leave", null, w.keyLeave]]}>
         <main>
           <Trimmed begin={`${mine.id}/${lineage.id}@${begin}`} />
         </main>

@@ -1,26 +1,23 @@
 // Head of a task: its name, lineage, outcome, control, and the field to find in it.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { Choice, controlWord, outcomeText, OutcomeSign } from "../parts/ui.tsx";
 import { Text } from "../text/Text.tsx";
 import { words } from "../words/index.ts";
 import type { ReaderProps } from "./props.ts";
 import { hitsText } from "./search.ts";
-import type { Search } from "./search.ts";
+import type { Place, Search } from "./search.ts";
 
 interface HeadProps extends ReaderProps {
   search: Search;
+  place: Place;
   onLineage: (id: number) => void;
 }
 
-function Find({ search }: { search: Search }) {
+function Find({ search, place, head }: { search: Search; place: Place; head: number }) {
   const w = words.value;
   const [text, setText] = useState(search.text);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  useEffect(() => {
-    if (search.hits)
-      void search.hits.search(() => search.hits!.found.value.length > 0).catch(() => {});
-  }, [search.hits]);
   const leave = () => document.querySelector<HTMLElement>(".list")?.focus();
   return (
     <>
@@ -41,17 +38,16 @@ function Find({ search }: { search: Search }) {
           if (event.isComposing) return;
           if (event.key === "Enter") {
             clearTimeout(timer.current);
-            if (text.trim() === search.text) search.find(event.shiftKey ? -1 : 1);
-            else search.setText(text.trim());
-            if (text.trim() === "") leave();
+            search.seek(text.trim(), event.shiftKey ? -1 : 1);
+            leave();
           } else if (event.key === "Escape") leave();
           else return;
           event.preventDefault();
           event.stopPropagation();
         }}
       />
-      <span class="dim" role="status">
-        {hitsText(search)}
+      <span class="dim status" role="status">
+        {hitsText(search, place, head)}
       </span>
     </>
   );
@@ -77,17 +73,19 @@ export function TaskHead(props: HeadProps) {
           onChange={(value) => props.onLineage(Number(value))}
         />
       ) : (
-        <span class="chip">
+        <span class="chip" data-gives={22}>
           {w.lineage} {lineage.id}
         </span>
       )}
       {outcome && (outcome.good != null || outcomeText(outcome) !== null) && (
-        <span class="chip">
+        <span class="chip" data-gives={21}>
           <OutcomeSign of={outcome} long />
         </span>
       )}
-      <span class="chip">{controlWord(summary.control)}</span>
-      <Find search={props.search} />
+      <span class="chip" data-gives={20}>
+        {controlWord(summary.control)}
+      </span>
+      <Find search={props.search} place={props.place} head={props.model.head.value} />
     </>
   );
 }

@@ -34,8 +34,8 @@ export function ProgressBar({ model, search }: { model: LineageModel; search: Se
   const w = words.value;
   const head = model.head.value;
   const read = model.read.value;
-  const { hits } = search;
-  if (hits?.running.value) {
+  const hits = search.slow;
+  if (hits) {
     return (
       <section class="bar dim" aria-label={w.search}>
         {w.searching(count(hits.read.value), count(head))}
@@ -54,5 +54,14 @@ export function ProgressBar({ model, search }: { model: LineageModel; search: Se
         {w.stop}
       </button>
     </section>
+  );
+}
+
+/** Says that the address is beyond the end. */
+export function BeyondBar({ at, head }: { at: number; head: number }) {
+  return (
+    <div class="bar warn" role="status">
+      {words.value.beyond(count(at), count(head))}
+    </div>
   );
 }

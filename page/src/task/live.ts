@@ -12,7 +12,10 @@ export interface Move {
 }
 
 export interface Live {
+  /** Whether the stream is there, so that new events come at once. */
   on: boolean;
+  /** Head that the stream told of; 0 before it told of one. */
+  told: number;
   move: Move | null;
   dismiss: () => void;
 }
@@ -20,6 +23,7 @@ export interface Live {
 /** Follows the stream from the head that is known; takes events in at most once a frame. */
 export function useLive(model: LineageModel, active: boolean, onMoved: () => void): Live {
   const [on, setOn] = useState(false);
+  const [told, setTold] = useState(0);
   const [move, setMove] = useState<Move | null>(null);
   const moved = useRef(onMoved);
   moved.current = onMoved;
@@ -29,6 +33,7 @@ export function useLive(model: LineageModel, active: boolean, onMoved: () => voi
     let frame = 0;
     const apply = () => {
       frame = 0;
+      setTold(head);
       void model.grow(head);
     };
     const onMessage = (message: Message) => {
@@ -46,12 +51,12 @@ export function useLive(model: LineageModel, active: boolean, onMoved: () => voi
       if (!frame && document.visibilityState === "visible") frame = requestAnimationFrame(apply);
       else if (!frame) frame = Number(setTimeout(apply, 1000));
     };
-    setOn(true);
     const path = `/v1/tasks/${encodeURIComponent(model.task)}/events?from=${head}`;
     const stop = followWhileVisible({
       path,
       lastId: `${model.lineage}:${head}`,
       onMessage,
+      onOpen: () => setOn(true),
       onRefused: () => setOn(false),
     });
     return () => {
@@ -60,5 +65,5 @@ export function useLive(model: LineageModel, active: boolean, onMoved: () => voi
       setOn(false);
     };
   }, [model, active]);
-  return { on, move, dismiss: () => setMove(null) };
+  return { on, told, move, dismiss: () => setMove(null) };
 }

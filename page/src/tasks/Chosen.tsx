@@ -2,6 +2,7 @@
 
 import { formatRoute } from "../address.ts";
 import type { Route } from "../address.ts";
+import { stringify } from "../api/numbers.ts";
 import type { LineageSummary, Summary } from "../api/types.ts";
 import { go } from "../app-state.ts";
 import { costOf, count, dateTime, measure } from "../format.ts";
@@ -109,7 +110,7 @@ export function Facts({ task }: { task: Summary }) {
         </Fact>
       ))}
       {Object.entries(task.columns ?? {}).map(([pointer, value]) => (
-        <Fact name={pointer}>{JSON.stringify(value)}</Fact>
+        <Fact name={pointer}>{stringify(value)}</Fact>
       ))}
     </dl>
   );

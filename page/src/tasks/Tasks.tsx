@@ -11,6 +11,7 @@ import { useActs } from "../keyboard.ts";
 import { Layout } from "../list/geometry.ts";
 import { List } from "../list/List.tsx";
 import type { ListHandle } from "../list/List.tsx";
+import type { Control } from "../parts/fit.ts";
 import { Frame, noteFromTasks } from "../parts/Frame.tsx";
 import { ActButton, Choice, copy, ProblemBox } from "../parts/ui.tsx";
 import { words } from "../words/index.ts";
@@ -88,29 +89,85 @@ function SearchBar({ route }: { route: TasksRoute }) {
           document.querySelector<HTMLElement>("#tasks-list, .list")?.focus();
         }}
       />
-      <Choice
-        label={w.filterState}
-        value={conditionOf(route.q, "state")}
-        of={[
-          ["", w.stateAny],
-          ["running", w.controlRunning],
-          ["paused", w.controlPaused],
-          ["stopped", w.controlStopped],
-          ["idle", w.controlIdle],
-        ]}
-        onChange={(value) => search(withCondition(route.q, "state", value))}
-      />
-      <Choice
-        label={w.filterHas}
-        value={conditionOf(route.q, "has")}
-        of={[
-          ["", w.hasAny],
-          ["failure", w.hasFailure],
-        ]}
-        onChange={(value) => search(withCondition(route.q, "has", value))}
-      />
     </>
   );
+}
+
+/** Choice among values of a condition of the search. */
+function Filter(props: {
+  route: TasksRoute;
+  of: string;
+  label: string;
+  values: (readonly [value: string, name: string])[];
+}) {
+  const { route, of } = props;
+  return (
+    <Choice
+      label={props.label}
+      value={conditionOf(route.q, of)}
+      of={props.values}
+      onChange={(value) => go({ ...route, q: withCondition(route.q, of, value) }, true)}
+    />
+  );
+}
+
+/** Controls of the head: filters, and ways to other screens. */
+function controlsOf(route: TasksRoute): Control[] {
+  const w = words.value;
+  const filters: Control[] = [
+    {
+      draw: () => (
+        <Filter
+          route={route}
+          of="has"
+          label={w.filterHas}
+          values={[
+            ["", w.hasAny],
+            ["failure", w.hasFailure],
+          ]}
+        />
+      ),
+    },
+    {
+      draw: () => (
+        <Filter
+          route={route}
+          of="state"
+          label={w.filterState}
+          values={[
+            ["", w.stateAny],
+            ["running", w.controlRunning],
+            ["paused", w.controlPaused],
+            ["stopped", w.controlStopped],
+            ["idle", w.controlIdle],
+          ]}
+        />
+      ),
+    },
+    {
+      draw: () => (
+        <Filter
+          route={route}
+          of="outcome"
+          label={w.outcome}
+          values={[
+            ["", w.outcomeAny],
+            ["bad", w.outcomeBad],
+            ["good", w.outcomeGood],
+          ]}
+        />
+      ),
+    },
+  ];
+  const store: Control = {
+    draw: () => (
+      <button type="button" onClick={() => go({ screen: "store" })}>
+        {w.store}
+      </button>
+    ),
+  };
+  const compare = () => <ActButton act="compare">{w.compare}</ActButton>;
+  return [...filters, ...(me.value?.admin ? [store] : []), { act: "compare", draw: compare }];
 }
 
 let lastCursor = "";
@@ -131,11 +188,30 @@ function useCursor(ids: readonly string[]): [number, (flat: number) => void] {
   ];
 }
 
+/** What stands for rows before the first answer; after a while it says what is waited for. */
+function Skeleton({ long }: { long: boolean }) {
+  return (
+    <div class="skeleton" role="status">
+      {long && words.value.stillReading(words.value.tasks)}
+      {[70, 55, 62, 48].map((width) => (
+        <span class="wait" style={{ width: `${width}%` }} />
+      ))}
+    </div>
+  );
+}
+
 export function Tasks({ route }: { route: TasksRoute }) {
   const w = words.value;
   const source = useSource(route);
-  const items = source.items.value;
-  const total = source.total.value;
+  const there = source.state.value === "there";
+  const problem = source.problem.value;
+  // While a condition is typed, it is refused until it is whole: the rows before it stay.
+  const before = useRef(source);
+  if (there && !problem) before.current = source;
+  const isRefused = problem?.status === 400 && before.current !== source;
+  const rows = isRefused ? before.current : source;
+  const items = rows.items.value;
+  const total = rows.total.value;
   const [cursor, setCursor] = useCursor(items.map((item) => item.id));
   const [shown, setShown] = useState<Shown>("last");
   const list = useRef<ListHandle>(null);
@@ -150,7 +226,9 @@ export function Tasks({ route }: { route: TasksRoute }) {
     // Rows that come while a person types do not take the focus away.
     if ((document.activeElement ?? document.body) === document.body) list.current?.focus();
   }, [items.length > 0]);
-  useEffect(() => tellPolitely(w.countTasks(count(total ?? items.length))), [total, items.length]);
+  useEffect(() => {
+    if (there) tellPolitely(w.countTasks(count(total ?? items.length)));
+  }, [there, total, items.length]);
 
   const move = (flat: number) => {
     const to = Math.max(0, Math.min(items.length - 1, flat));
@@ -188,26 +266,18 @@ export function Tasks({ route }: { route: TasksRoute }) {
     },
     [source],
   );
-  const there = source.state.value === "there";
   return (
     <Frame
       top
       head={<SearchBar route={route} />}
-      buttons={
-        <span class="acts">
-          {me.value?.admin && (
-            <button type="button" onClick={() => go({ screen: "store" })}>
-              {w.store}
-            </button>
-          )}{" "}
-          <ActButton act="compare">{w.compare}</ActButton>
-        </span>
-      }
+      title={route.q === "" ? w.tasks : `${route.q} · ${w.tasks}`}
+      controls={controlsOf(route)}
       foot={
         <span>
-          {total !== null && total > items.length
-            ? w.countTasksOf(count(items.length), count(total))
-            : w.countTasks(count(items.length))}
+          {there &&
+            (total !== null && total > items.length
+              ? w.countTasksOf(count(items.length), count(total))
+              : w.countTasks(count(items.length)))}
           {chosen.value.length > 0 && ` · ${w.chosenCount(count(chosen.value.length))}`}
         </span>
       }
@@ -218,25 +288,23 @@ export function Tasks({ route }: { route: TasksRoute }) {
         ["find", null, w.search],
         ["actions", null, w.actions],
       ]}
-      end={
-        <span class={source.live.value === "stream" ? "ok" : "dim"}>
-          <span aria-hidden="true">● </span>
-          {source.live.value === "stream" ? w.live : w.polling}
-        </span>
-      }
+      followed={!there ? "" : ({ stream: "live", polling: "polling", none: "" } as const)[source.live.value]}
     >
       <main class="cols" aria-label={w.tasks}>
         <div class="grid-tasks">
-          {source.problem.value && items.length > 0 && (
-            <div class="bar warn">{source.problem.value.message}</div>
+          {problem && (items.length > 0 || isRefused) && (
+            <div class={isRefused ? "bar bad" : "bar warn"} role="alert">
+              {problem.message}
+            </div>
           )}
-          {source.problem.value && items.length === 0 ? (
-            <ProblemBox problem={source.problem.value} reload={() => void source.reload()} />
-          ) : there && items.length === 0 ? (
+          {problem && items.length === 0 && !isRefused ? (
+            <ProblemBox problem={problem} reload={() => void source.reload()} />
+          ) : there && items.length === 0 && !isRefused ? (
             <Empty route={route} />
           ) : (
             <>
               <TableHead route={route} shown={shown} setShown={setShown} metric={metric} />
+              {!there && !problem && items.length === 0 && <Skeleton long={source.long.value} />}
               <List
                 id="tasks-list"
                 role="grid"

@@ -2,7 +2,7 @@
 
 import type { Metric, Summary } from "../api/types.ts";
 import { chosen, toggleChosen } from "../app-state.ts";
-import { costOf, count, measure, shortTime, tokensOf } from "../format.ts";
+import { costOf, count, measure, shortCount, shortMeasure, shortTime, tokensOf } from "../format.ts";
 import { controlWord, OutcomeSign } from "../parts/ui.tsx";
 import { Text } from "../text/Text.tsx";
 import { words } from "../words/index.ts";
@@ -15,6 +15,16 @@ export function metricOf(task: Summary, name: string): [name: string, metric: Me
   if (found) return [name, found];
   const first = name ? undefined : Object.keys(task.metrics).sort()[0];
   return first === undefined ? null : [first, task.metrics[first]!];
+}
+
+/** Count in a narrow column; a short form has the whole as its title. */
+function Num({ of, tone = "" }: { of: string | bigint; tone?: string }) {
+  const [short, whole] = [shortCount(of), count(of)];
+  return (
+    <span role="gridcell" class={`num ${tone}`} title={short === whole ? undefined : whole}>
+      {short}
+    </span>
+  );
 }
 
 function Dash() {
@@ -62,18 +72,10 @@ export function Cells({ task, shown, metric }: CellsProps) {
       <span role="gridcell" class={task.control === "running" ? "ok" : "dim"}>
         {controlWord(task.control)}
       </span>
-      <span role="gridcell" class="num">
-        {count(task.steps)}
-      </span>
-      <span role="gridcell" class="num">
-        {count(task.calls)}
-      </span>
-      <span role="gridcell" class={task.failed === "0" ? "num dim" : "num bad"}>
-        {count(task.failed)}
-      </span>
-      <span role="gridcell" class="num">
-        {count(task.events)}
-      </span>
+      <Num of={task.steps} />
+      <Num of={task.calls} />
+      <Num of={task.failed} tone={task.failed === "0" ? "dim" : "bad"} />
+      <Num of={task.events} />
       <span role="gridcell" class="m">
         {task.older_lineages > 0 && <span class="dim">+{task.older_lineages} </span>}
         {task.lineages.slice(-9).map((lineage) => (
@@ -82,14 +84,22 @@ export function Cells({ task, shown, metric }: CellsProps) {
           </>
         ))}
       </span>
-      <span role="gridcell" class="num">
-        {tokens === null ? <Dash /> : count(tokens)}
-      </span>
-      <span role="gridcell" class="num">
+      {tokens === null ? (
+        <span role="gridcell" class="num">
+          <Dash />
+        </span>
+      ) : (
+        <Num of={tokens} />
+      )}
+      <span role="gridcell" class="num" title={cost ?? undefined}>
         {cost ?? <Dash />}
       </span>
-      <span role="gridcell" class="num" title={value ? value[0] : undefined}>
-        {value ? measure(value[1][shown]) : <Dash />}
+      <span
+        role="gridcell"
+        class="num"
+        title={value ? `${value[0]} ${measure(value[1][shown])}` : undefined}
+      >
+        {value ? shortMeasure(value[1][shown]) : <Dash />}
       </span>
       <span role="gridcell" class="dim num">
         {shortTime(task.changed_us)}

@@ -24,6 +24,8 @@ export class TasksSource {
   readonly total = signal<number | null>(null);
   readonly problem = signal<Problem | null>(null);
   readonly state = signal<"loading" | "there">("loading");
+  /** Whether the first answer takes over 2 s. */
+  readonly long = signal(false);
   readonly live = signal<"stream" | "polling" | "none">("none");
   asOf = 0;
   #next: string | null = null;
@@ -34,7 +36,8 @@ export class TasksSource {
   constructor(readonly asked: TasksAsked) {}
 
   start(): void {
-    void this.reload();
+    const late = setTimeout(() => (this.long.value = true), 2_000);
+    void this.reload().finally(() => clearTimeout(late));
     this.#stop = this.#follow();
   }
 
@@ -108,7 +111,6 @@ export class TasksSource {
       if ([...rows.keys()].some((id) => !known.has(id)) && this.asked.q === "") void this.reload();
     };
     const onMessage = (message: Message) => {
-      this.live.value = "stream";
       const row: unknown = parsed(message.data);
       if (typeof row !== "object" || row === null || !("id" in row)) return;
       if (message.event === "deleted") {
@@ -125,10 +127,10 @@ export class TasksSource {
         if (document.visibilityState === "visible") void this.reload();
       }, 2_000);
     };
-    this.live.value = "stream";
     // Rows that changed while the stream was away are read again.
     let opened = 0;
     const onOpen = () => {
+      this.live.value = "stream";
       opened += 1;
       if (opened > 1) void this.reload();
     };

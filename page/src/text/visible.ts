@@ -19,7 +19,7 @@ export interface Style {
 const BIDI = /[\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/;
 
 /** Those, and control characters other than tab and line feed. */
-const SPECIAL = new RegExp(`[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f]|${BIDI.source}`);
+export const SPECIAL = new RegExp(`[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f]|${BIDI.source}`);
 
 const SEQUENCE = /^\u001b\[([0-9;]{0,64})([@-~])/;
 

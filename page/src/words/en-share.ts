@@ -32,6 +32,8 @@ export const share = {
   checkFaults: (n: string) => one(n, "fault"),
   checkFaultsMore: (n: string) => `${one(n, "further fault")}`,
   checkFaultAt: (line: string) => `line ${line}`,
+  checkRows: "list, turns, states, comparisons and metrics are not covered",
+  checkContents: "the heading has another task, user or active lineage than the events",
   checkIndex:
     "Events, in Step and Raw, are what is verified. Lists, states, comparisons and metrics are of an " +
     "index of them, which no hash covers; an import does not read it.",

@@ -32,6 +32,8 @@ export const share: Pick<Words, keyof typeof english> = {
   checkFaults: (n) => `${n} 处错误`,
   checkFaultsMore: (n) => `另有 ${n} 处错误`,
   checkFaultAt: (line) => `第 ${line} 行`,
+  checkRows: "列表、轮次、状态、比较和指标不在验证之内",
+  checkContents: "标题中的任务、用户或活动谱系与事件不符",
   checkIndex:
     "已验证的是“步骤”和“原始数据”中的事件。列表、状态、比较和指标来自它们的索引,不受哈希保护;" +
     "导入时不读取索引。",

@@ -334,9 +334,15 @@ test("finds_in_a_lineage_by_keys", async () => {
   await press(page, "/");
   await page.keyboard.type("receipt");
   await press(page, "Enter");
-  await sees(page, "hit", "header");
-  await press(page, "Escape", "n");
   await until("the hit", async () => (await selected()).includes("send_receipt"));
+  await sees(page, /^\d+(–\d+)? of \d+ hits?$/, "header");
+  // Enter leaves the field, and beyond the last hit the search begins again.
+  await press(page, "G", "n");
+  await sees(page, "After the last one: on from the beginning.", ".notice");
+  await until("the hit", async () => (await selected()).includes("send_receipt"));
+  assert.equal(await page.locator("#find").inputValue(), "receipt");
+  await page.locator(".list .row.hit").first().waitFor();
+  assert.ok((await page.locator(".map .tick-hit").getAttribute("d"))!.startsWith("M"));
   await press(page, "g");
   await until("the first row", async () => (await selected()).includes("card number"));
   await press(page, "m", "m");

@@ -71,7 +71,7 @@ for (const theme of ["light", "dark"] as const) {
       await sees(page, text);
       await page.locator(".list .row[aria-selected=true], .charts canvas").first().waitFor();
       // The stream is no request that is waited for.
-      if (name !== "compare" && name !== "metrics") await sees(page, "live", "footer");
+      if (name !== "compare" && name !== "metrics") await sees(page, /^● (live|idle)$/, "footer");
       if (name === "task" || name === "events") await mapDrawn(page, 3);
       await settled(page);
       await assertReads(page, name);

@@ -196,7 +196,7 @@ test("the real service has finer buckets for the map", async () => {
 test("the real service streams events to the page", async () => {
   const { page } = await harness.open("#/task/春雨");
   await sees(page, "写入失败", ".list");
-  await sees(page, "live", "footer");
+  await sees(page, /^● (live|idle)$/, "footer");
   for (let i = 0; i < 5; i++) {
     const body = JSON.stringify({ kind: "step_started", body: { step: 100 + i } });
     await fetch(`${service.url}/v1/tasks/${encodeURIComponent("春雨")}/events`, {
@@ -206,4 +206,5 @@ test("the real service streams events to the page", async () => {
     });
   }
   await sees(page, "9 turns");
+  await sees(page, "live", "footer");
 }, skip);

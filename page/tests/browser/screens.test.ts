@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
 import type { Page } from "playwright-core";
-import { Harness, assertAccessible, closed, press, sees, settled, test } from "./harness.ts";
+import { Harness, assertAccessible, closed, press, sees, settled, test, until } from "./harness.ts";
 import type { Opened } from "./harness.ts";
 
 let harness: Harness;
@@ -94,6 +94,66 @@ test("a_screen_of_640_pixels_needs_no_second_scroll_bar", async () => {
     }));
     assert.ok(wide <= 640 && body <= 640, `${name}: ${wide}`);
   }
+});
+
+/** Controls that lie outside of the window and that no scrolling brings in. */
+function outside(page: Page): Promise<string[]> {
+  return page.evaluate(async () => {
+    // The head is fitted when its size was seen to change.
+    for (let i = 0; i < 2; i++) {
+      await new Promise<void>((done) => requestAnimationFrame(() => setTimeout(done)));
+    }
+    const scrolls = (of: Element | null): boolean => {
+      if (!of || of === document.body) return false;
+      const { left, right } = of.getBoundingClientRect();
+      const isScrolled = /auto|scroll/.test(getComputedStyle(of).overflowX);
+      return (isScrolled && left > -1 && right < innerWidth + 1) || scrolls(of.parentElement);
+    };
+    const all = "button, a, select, input, textarea, summary, [role=tab], [role=separator]";
+    return [...document.querySelectorAll(all)]
+      .filter((one) => {
+        const { left, right, width } = one.getBoundingClientRect();
+        return width > 0 && (right > innerWidth + 1 || left < -1) && !scrolls(one.parentElement);
+      })
+      .map((one) => `${one.tagName} ${one.getAttribute("aria-label") ?? one.textContent}`);
+  });
+}
+
+/** Screens that have a head, a dialog or panes of their own. */
+const WIDTHS =
+  /^(tasks|task|task, (state|files|raw)|compare|compare, (four|many)|metrics|store|actions|fork)$/;
+
+for (const [name, fragment, text, keys] of SCREENS.filter(([name]) => WIDTHS.test(name))) {
+  test(`nothing_that_can_be_clicked_is_outside_of_the_window: ${name}`, async () => {
+    const { page } = await harness.open(fragment);
+    if (keys) {
+      await ready(page);
+      await press(page, ...keys);
+    }
+    await sees(page, text);
+    await settled(page);
+    const found: string[] = [];
+    for (let width = 320; width <= 1440; width += 20) {
+      await page.setViewportSize({ width, height: 700 });
+      for (const one of await outside(page)) found.push(`${width}: ${one}`);
+    }
+    assert.deepEqual(found, []);
+  });
+}
+
+test("what_does_not_fit_into_the_head_is_in_the_list_of_actions", async () => {
+  const { page, errors } = await harness.open("#/metrics?at=tune-river/0", { width: 320 });
+  await page.locator(".charts canvas").first().waitFor();
+  await settled(page);
+  assert.equal(await page.locator("header").getByLabel("x axis").isVisible(), false);
+  await page.getByRole("button", { name: "actions" }).click();
+  await page.getByRole("dialog").getByLabel("x axis").selectOption("offset");
+  await until("the axis", () => page.url().includes("x=offset"));
+  await press(page, "Escape");
+  await closed(page);
+  await page.setViewportSize({ width: 1440, height: 700 });
+  await page.locator("header").getByLabel("x axis").waitFor();
+  assert.deepEqual(errors, []);
 });
 
 test("each_screen_is_there_in_chinese", async () => {

@@ -303,9 +303,7 @@ test("a_text_is_found_in_a_share", async () => {
   await page.keyboard.type("maps of rain");
   await press(page, "Enter");
   await sees(page, /\d+ hits/, "header");
-  await press(page, "Enter");
   await until("the hit", async () => page.url().includes("@"));
-  await page.locator(".list").focus();
   await press(page, "n");
   await settled(page);
   assert.match(await page.locator(".doc").innerText(), /Maps of Rain/);

@@ -118,9 +118,9 @@ test("follows_the_head_and_does_not_jump_for_who_reads", async () => {
   await press(page, "g");
   await until("the first turn", async () => (await selected.innerText()).includes("0 stones"));
   add(50);
-  await sees(page, "50 new");
+  await sees(page, "200 new events");
   assert.match(await selected.innerText(), /0 stones/);
-  await page.getByRole("button", { name: "50 new" }).click();
+  await page.getByRole("button", { name: "200 new events" }).click();
   await until("the head", async () => /new 1/.test(await selected.innerText()));
 
   // Many events: none is missing.
@@ -318,8 +318,6 @@ test("a_step_of_several_turns_folds", async () => {
   await press(page, "/");
   await page.keyboard.type("sorted 250");
   await press(page, "Enter");
-  await sees(page, "hit", "header");
-  await press(page, "Escape", "n");
   await until("the hit", async () => (await selected()).includes("sorted 250"));
   assert.equal(await page.getByRole("button", { name: "Unfold step 2, 300 turns" }).count(), 0);
   assert.deepEqual(errors, []);
@@ -372,4 +370,103 @@ test("keys_do_nothing_while_one_types_and_can_be_switched_off", async () => {
   assert.equal(await page.locator("dialog").count(), 0);
   await press(page, "ArrowDown");
   await until("the arrow", () => page.url().includes("@8"));
+});
+
+test("hits_are_counted_once_all_of_them_are_known", async () => {
+  const { page } = await harness.open("#/task/stones/0@2");
+  await sees(page, "0 stones", ".list");
+  let release = () => {};
+  const released = new Promise<void>((done) => (release = done));
+  await page.route("**/rows?*text=*", async (route) => {
+    const from = Number(new URL(route.request().url()).searchParams.get("from"));
+    if (from > 0) {
+      await released;
+      return route.continue();
+    }
+    const answer = await route.fetch();
+    const head = ((await answer.json()) as { head: string }).head;
+    await route.fulfill({ json: { items: [], next: "10", head } });
+  });
+  await press(page, "/");
+  await page.keyboard.type("stones");
+  await press(page, "Enter");
+  await sees(page, /^Searching: @10 of @[\d,]+$/, "header");
+  await sees(page, /^Searching: @10 of @[\d,]+/, ".bar");
+  assert.doesNotMatch(await page.locator("header").innerText(), /hit/);
+  release();
+  await sees(page, /^[\d,]+(–[\d,]+)? of [\d,]+ hits$/, "header");
+});
+
+test("what_is_read_for_the_first_time_is_not_new", async () => {
+  const { page } = await harness.open("#/tasks");
+  await sees(page, "library-34");
+  // The service reads on: its first answers are about the beginning only.
+  let answers = 0;
+  await page.route("**/tasks/stones/turns?*", async (route) => {
+    const answer = await route.fetch();
+    const whole = (await answer.json()) as { items: unknown[] };
+    answers += 1;
+    const part = { ...whole, items: whole.items.slice(0, 4), total: "4", read: "20" };
+    await route.fulfill({ json: answers < 3 ? part : whole });
+  });
+  await page.goto(`${harness.mock.url}/#/task/stones/0@2`);
+  await sees(page, "4 turns");
+  await sees(page, "live", "footer");
+  await until("all turns", async () => !(await page.locator("body").innerText()).includes("4 turns"));
+  await settled(page);
+  assert.equal(await page.locator(".new-below").count(), 0);
+});
+
+test("before_the_first_answer_nothing_is_counted", async () => {
+  const { page } = await harness.open("#/store");
+  await sees(page, "Copy the anchor");
+  let release = () => {};
+  const released = new Promise<void>((done) => (release = done));
+  await page.route("**/v1/summaries?*", async (route) => {
+    await released;
+    await route.continue().catch(() => {});
+  });
+  await page.goto(`${harness.mock.url}/#/tasks`);
+  await sees(page, "Reading Tasks…", "main");
+  assert.doesNotMatch(await page.locator("footer").innerText(), /tasks|live/);
+  release();
+  await sees(page, / tasks/, "footer");
+});
+
+test("an_address_beyond_the_end_says_so", async () => {
+  for (const view of ["steps", "events"]) {
+    const { page } = await harness.open(`#/task/library-34/0@5000?view=${view}`);
+    await sees(page, /^There is no @5,000: the lineage ends at @\d+\. This is its end\.$/, ".bar");
+    await press(page, "g");
+    await until("no bar", async () => (await page.locator(".bar").count()) === 0);
+  }
+});
+
+test("a_window_is_named_after_what_it_shows", async () => {
+  const { page } = await harness.open("#/tasks");
+  const named = (text: string) => until(text, async () => (await page.title()) === text);
+  await named("Tasks · Milepost");
+  for (const [fragment, title] of [
+    ["#/task/library-34/0@3", /^library-34\/0 @\d+ · Milepost$/],
+    ["#/compare?a=library-34/0&b=library-34/2", /^library-34\/0 · library-34\/2 · Compare · Milepost$/],
+    ["#/metrics?at=tune-river/0", /^Metrics · tune-river\/0 · Milepost$/],
+  ] as const) {
+    await page.goto(`${harness.mock.url}/${fragment}`);
+    await until(String(title), async () => title.test(await page.title()), () => page.url());
+  }
+});
+
+test("a_condition_that_is_half_typed_leaves_the_rows", async () => {
+  const { page } = await harness.open("#/tasks?q=library");
+  await sees(page, "library-34", ".list");
+  await page.route("**/v1/summaries?*steps*", (route) =>
+    route.fulfill({
+      status: 400,
+      contentType: "application/problem+json",
+      json: { title: "The search is wrong", detail: "steps needs a number", status: 400 },
+    }),
+  );
+  await page.locator("#search").fill("library steps:>");
+  await sees(page, "steps needs a number", ".bar");
+  await sees(page, "library-34", ".list");
 });

@@ -115,6 +115,9 @@ function ranges(lane: Lane): Open[] {
   return found;
 }
 
+/** Whether an event is a message of another role, which is behind what a turn itself does. */
+const isHeard = (one: Stored) => one.kind === "message" && one.body?.["role"] !== "assistant";
+
 function turnOf(lane: Lane, open: Open, number: number): Turn {
   const events = lane.events.slice(open.first, open.next);
   const at = (kind: string) => events.filter((one) => one.kind === kind);
@@ -135,6 +138,8 @@ function turnOf(lane: Lane, open: Open, number: number): Turn {
   const usage = said?.body?.["usage"] as { input: number; output: number; model?: string };
   const metrics = at("step_finished")[0]?.body?.["metrics"] as Record<string, number>;
   const failed = events.find(isFailed);
+  const own = events.findLast((one) => one.kind !== "checkpoint_marked" && !isHeard(one));
+  const took = (own ?? events[0]!).time_us - events[0]!.time_us;
   return {
     number: String(number),
     step: open.step === null ? null : String(open.step),
@@ -142,7 +147,7 @@ function turnOf(lane: Lane, open: Open, number: number): Turn {
     first: String(open.first),
     next: String(open.next),
     time_us: String(events[0]!.time_us),
-    took_us: String(events.at(-1)!.time_us - events[0]!.time_us),
+    ...(took > 0 ? { took_us: String(took) } : {}),
     calls,
     ...(said ? { said: short(said.body?.["content"]) } : {}),
     ...(failed ? { failed: short(failed.body?.["output"] ?? failed.body?.["error"]) } : {}),
@@ -221,6 +226,9 @@ export function series(lane: Lane, metric: string, points: number, x: string): S
       max: Math.max(...numbers),
       count: String(numbers.length),
       at: String(first.at),
+      last_at: String(some.at(-1)!.at),
+      min_at: String(some.find((one) => one.value === Math.min(...numbers))!.at),
+      max_at: String(some.find((one) => one.value === Math.max(...numbers))!.at),
     });
   }
   return buckets;

@@ -2,7 +2,7 @@ import "./browser-globals.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-const { aligned, float, placeAt } = await import("../../src/metrics/lines.ts");
+const { aligned, float, nearest, placeAt } = await import("../../src/metrics/lines.ts");
 const { placeOf } = await import("../../src/metrics/ticks.tsx");
 const { pointerTo, valueAt } = await import("../../src/pointer.ts");
 const { nextSort } = await import("../../src/tasks/TableHead.tsx");
@@ -90,7 +90,7 @@ test("sorting turns around, conditions replace each other", () => {
 
 test("series meet on one axis and keep each spike", () => {
   const place = (x: number, min: number, max: number) => {
-    return { x, first: min, last: min, min, max, count: 2, at: x };
+    return { x, first: min, last: min, min, max, count: 2, at: x, lastAt: x, minAt: x, maxAt: x };
   };
   const lines = [
     { address: "a", places: [place(1, 0, 9), place(3, 1, 1)] },
@@ -106,8 +106,23 @@ test("series meet on one axis and keep each spike", () => {
   assert.ok(Number.isNaN(float("NaN")));
 });
 
+test("a pointer reads the value of a bucket that is nearest to it", () => {
+  const [at, lastAt, minAt, maxAt] = [10, 15, 12, 13];
+  const place = { x: 1, first: 0.5, last: 0.6, min: 0.1, max: 9.25, count: 6, at, lastAt, minAt, maxAt };
+  const read = [0.5, 0.59, -3, 4.5, 5].map((height) => nearest(place, height));
+  assert.deepEqual(
+    read.map((one) => one.value),
+    [0.5, 0.6, 0.1, 0.6, 9.25],
+  );
+  assert.deepEqual(
+    read.map((one) => one.at),
+    [10, 15, 12, 15, 13],
+  );
+});
+
 test("a tick stands at its time or offset, or at the step of the value before it", () => {
-  const place = (x: number, at: number) => ({ x, first: 1, last: 1, min: 1, max: 1, count: 1, at });
+  const all = { first: 1, last: 1, min: 1, max: 1, count: 1, lastAt: 0, minAt: 0, maxAt: 0 };
+  const place = (x: number, at: number) => ({ x, ...all, at });
   const line = { address: "a", places: [place(3, 10), place(4, 20)] };
   const row = (offset: string) => {
     return { offset, lineage: 0, kind: "guidance_given", time_us: "77", text: "" };

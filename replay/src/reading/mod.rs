@@ -11,11 +11,13 @@
 //! meaning  JSON by its meaning
 //! outcome  success or failure of a lineage
 //! row      an event on one line
+//! command  results of calls, those of commands as their text
 //! text     one line of bounded length
 //! ```
 
 // tidy: names the parts
 mod align;
+mod command;
 mod items;
 mod map;
 mod meaning;
@@ -27,11 +29,12 @@ mod turns;
 mod usage;
 
 pub use align::{AlignOptions, Aligned, AlignedOp, align, common};
+pub use command::command_text;
 pub use items::Items;
 pub use map::{HistoryMap, MetricBucket, OverviewBucket, Resume};
 pub use outcome::{OUTCOME_POINTERS, Outcome};
 pub use row::row;
 pub use summary::{MetricRange, Summary};
 pub use text::TEXT_MAX;
-pub use turns::{Turn, TurnCall, TurnMark, Turns};
+pub use turns::{Turn, TurnCall, TurnMark, Turns, passed};
 pub use usage::{MIXED_CURRENCIES, Usage, UsageSum, bounded};

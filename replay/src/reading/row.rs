@@ -4,6 +4,7 @@ use milepost_codec::{Body, Data, LineageOpened, StepFinished};
 
 use crate::event::Event;
 
+use super::command::result_line;
 use super::items::Items;
 use super::text::{Line, arguments};
 
@@ -47,7 +48,7 @@ pub fn row(event: &Event) -> String {
         Body::ToolReturned(returned) => {
             line.add(if returned.ok { "" } else { "failed: " });
             if let Some(output) = &returned.output {
-                line.add_json(output);
+                line.add(&result_line(output));
             }
         }
         Body::WorkspaceCaptured(captured) => {

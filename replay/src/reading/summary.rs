@@ -7,6 +7,7 @@ use milepost_codec::{Body, Float, MarkStatus, Message, RunControl};
 use serde::Serialize;
 
 use crate::event::Event;
+use crate::reading::command::failure_line;
 use crate::reading::items::Items;
 use crate::reading::text::{Line, first_line};
 use crate::reading::usage::{Usage, UsageSum, bounded};
@@ -125,9 +126,7 @@ impl Summary {
             }
             Body::ToolCalled(_) => self.calls += 1,
             Body::ToolReturned(returned) if !returned.ok => {
-                let output = returned.output.as_ref();
-                let text = output.map(|output| Line::new().add_first_line(output).end());
-                self.failed(text.filter(|text| !text.is_empty()).unwrap_or("failed".into()));
+                self.failed(failure_line(returned.output.as_ref()));
             }
             Body::CheckpointMarked(mark) => self.status = Some(mark.status),
             Body::PhaseChanged(phase) => {

@@ -109,7 +109,7 @@ fn op(random: &mut Random, mix: Mix, outer: bool) -> Op {
     loop {
         let n16 = random.number() as u16;
         let n8 = random.number() as u8;
-        return match random.below(80) {
+        return match random.below(90) {
             0..=11 => append(random, mix),
             12 if mix.keys => Op::Keys(2 + random.below(if outer { 60 } else { 4 }) as u16),
             13..=18 => Op::Mark { who: who(random), at: (random.below(5) == 0).then_some(n16) },
@@ -161,14 +161,15 @@ fn op(random: &mut Random, mix: Mix, outer: bool) -> Op {
                 let key = |random: &mut Random| (random.below(30) as u8, random.below(40) == 0);
                 Op::Each { who: who(random), keys: (0..count).map(|_| key(random)).collect() }
             }
-            70 | 71 if mix.attaches => Op::Attach {
-                alias: random.below(3) as u8,
+            70 | 71 | 88 | 89 if mix.attaches => Op::Attach {
+                alias: random.below(2) as u8,
                 index: random.below(4) as i8 - 1,
                 salt: n16,
             },
-            72 if mix.attaches => Op::Alias(random.below(3) as u8),
-            73 | 74 if mix.once => Op::Once(n16),
+            72 | 80..=83 if mix.attaches => Op::Alias(random.below(2) as u8),
+            73 | 74 | 84..=86 if mix.once => Op::Once(n16),
             75..=77 if mix.once => Op::Again(n16),
+            87 if mix.attaches && mix.cleans => Op::RemoveMark(n16),
             78 | 79 if mix.clocks => Op::Clock(n16 as i16 % 800),
             69 => {
                 let Op::Append { bodies, mark, .. } = append(random, mix) else { continue };

@@ -115,18 +115,17 @@ impl Acts {
     /// Calls under keys of a task, none of whose events were removed.
     pub fn keyed(&self, name: &str) -> Vec<Keyed> {
         let model = lock(&self.model);
-        let known = model.live_task(name).filter(|known| !known.retained);
-        let Some(known) = known else { return Vec::new() };
+        let Some(known) = model.live_task(name) else { return Vec::new() };
+        if known.lineages.values().any(|lineage| lineage.dropped || lineage.base.is_some()) {
+            return Vec::new();
+        }
         let is_of = |one: &&Keyed| one.task == name && one.generation == known.generation;
         lock(&self.more).keyed.iter().filter(is_of).cloned().collect()
     }
 
-    /// Repeats one of those calls.
+    /// Repeats those calls, or asks for something else under their keys.
     pub fn again(&self, name: &str, n: u16) -> std::result::Result<(), String> {
-        let all = self.keyed(name);
-        match usize::from(n >> 2).checked_rem(all.len()) {
-            Some(at) => all[at].again(&self.engine(), n % 4 == 0),
-            None => Ok(()),
-        }
+        let engine = self.engine();
+        self.keyed(name).iter().try_for_each(|keyed| keyed.again(&engine, n % 4 == 0))
     }
 }

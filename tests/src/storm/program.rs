@@ -219,7 +219,7 @@ pub enum Op {
     Alias(u8),
     /// A restore, branch, undo, switch or redo under a key of its own.
     Once(u16),
-    /// Repeats one of those under its key.
+    /// Repeats those of a task under their keys.
     Again(u16),
     /// The clock is set forward by so many hours, or back.
     Clock(i16),

@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 /// The crates that are the product, and the most non-blank lines of each that are no tests.
 const CRATES: [(&str, usize); 17] = [
     ("codec", 7_000),
-    // Turns of programs that keep them in variables; calls compared by meaning.
-    ("replay", 6_300),
+    // Turns of programs that keep them in variables; calls compared by meaning; commands as text.
+    ("replay", 6_450),
     ("store", 13_500),
     // Records of repairs; attached data that a removal carries on.
     ("engine", 21_200),
@@ -40,8 +40,9 @@ const CRATES: [(&str, usize); 17] = [
     ("share", 1_300),
     ("server", 13_600),
     ("client", 4_100),
-    // Stores that commands do not find by themselves, projects that are gone, reasons in rewinds.
-    ("cli", 27_300),
+    // Stores that commands do not find by themselves, projects that are gone, reasons in rewinds,
+    // words and options of other programs.
+    ("cli", 27_600),
 ];
 
 /// One place where a rule is broken.

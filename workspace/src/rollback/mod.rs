@@ -7,6 +7,7 @@
 //! participant  the engine's requests to a workspace: capture, prepare, apply, abort, finish
 //! present      stamps that the capture of the present recorded
 //! record       a restore's record in the log, read again after a crash
+//! target       the capture that a restore goes to
 //! dry_run      hashes contents without storing them: for a plan
 //! ```
 
@@ -16,6 +17,7 @@ mod dry_run;
 mod participant;
 mod present;
 mod record;
+mod target;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -70,7 +72,7 @@ impl Workspace {
         let task = engine.task(&to.task)?;
         let known = engine.last_capture(&task)?;
         let known = if choices.moved { known } else { self.last_here(engine, &task, known)? };
-        let target = participant::target(&chunks, engine.workspace_at(to)?)?;
+        let target = target::target(&chunks, engine.workspace_at(to)?)?;
         let workspaces_dir = capture::workspaces_dir(&chunks)?;
         let lock = Lock::take(
             self.folder(),
@@ -98,8 +100,8 @@ impl Workspace {
             Some(_) => BTreeSet::new(),
             None => by_hand::by_hand((!choices.moved).then_some(self), engine, &task, to)?,
         };
-        let last_skips = participant::skips_of(&dry, taken.last.map(|(root, _)| root))?;
-        let target_skips = participant::skips_of(&dry, Some(target.root))?;
+        let last_skips = target::skips_of(&dry, taken.last.map(|(root, _)| root))?;
+        let target_skips = target::skips_of(&dry, Some(target.root))?;
         let planned = make(
             &Trees {
                 contents: &dry,

@@ -28,6 +28,45 @@ const LINK: u32 = 0o120_000;
 #[derive(Debug, Default)]
 pub(super) struct Tracked(Vec<Box<[u8]>>);
 
+/// Repositories of a walk, the innermost last: it decides.
+#[derive(Default)]
+pub(super) struct Repositories(Vec<Repository>);
+
+struct Repository {
+    tracked: Tracked,
+    /// The workspace's path in the repository, with a trailing `/` unless it is empty.
+    prefix: Vec<u8>,
+    /// Length of the path of a walk up to the workspace, or to a repository in it.
+    at: usize,
+}
+
+impl Repositories {
+    /// Enters a repository. Returns `false` if its index cannot be read: then nothing is tracked.
+    pub(super) fn enter(&mut self, index: Index, prefix: Vec<u8>, at: usize) -> bool {
+        let is_readable = !matches!(index, Index::Unreadable);
+        let tracked = match index {
+            Index::Read(tracked) => tracked,
+            Index::Absent | Index::Unreadable => Tracked::default(),
+        };
+        self.0.push(Repository { tracked, prefix, at });
+        is_readable
+    }
+
+    /// Leaves the repository that was entered last.
+    pub(super) fn leave(&mut self) {
+        self.0.pop();
+    }
+
+    /// Returns `true` for the path of a walk that is tracked, or a folder with one.
+    pub(super) fn have(&self, path: &[u8], is_directory: bool) -> bool {
+        self.0.last().is_some_and(|repository| {
+            let below = path.get(repository.at..).unwrap_or_default();
+            let path = [repository.prefix.as_slice(), below].concat();
+            repository.tracked.has(&path, is_directory)
+        })
+    }
+}
+
 /// The index of a repository.
 #[derive(Debug)]
 pub(super) enum Index {

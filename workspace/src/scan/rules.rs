@@ -15,7 +15,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use milepost_codec::{ChunkId, Entry, SkipReason, TreePath};
 
-use super::git_index::{Index, Tracked};
+use super::git_index::{Index, Repositories};
 use super::git_pattern::as_git_means;
 use crate::chunks::Contents;
 use crate::fs::{Dir, Kind, at_root, look_at};
@@ -76,30 +76,21 @@ pub(crate) struct Rules {
     /// `true` if the default list decides what no rule does.
     defaults: bool,
     /// Indexes of git, the innermost repository last.
-    tracked: Vec<Repository>,
+    tracked: Repositories,
     /// `true` if the index of the repository around the workspace cannot be read.
     pub(crate) unread_index: bool,
-}
-
-/// Tracked paths of a repository.
-struct Repository {
-    tracked: Tracked,
-    /// The workspace's path in the repository, with a trailing `/` unless it is empty.
-    prefix: Vec<u8>,
-    /// Length of the path of a walk up to the workspace, or to a repository in it.
-    at: usize,
 }
 
 impl Rules {
     /// Reads the rules above a workspace.
     pub(crate) fn above(folder: &Path, defaults: bool) -> Self {
-        let (levels, base, tracked) = (Vec::new(), Vec::new(), Vec::new());
+        let (levels, base, tracked) = (Vec::new(), Vec::new(), Repositories::default());
         let mut rules = Self { levels, base, defaults, tracked, unread_index: false };
         rules.read_above(folder);
         if let Some(top) = repository_of(folder) {
             let way = folder.strip_prefix(top).unwrap_or(folder).as_os_str().as_bytes();
             let prefix = if way.is_empty() { Vec::new() } else { [way, b"/"].concat() };
-            rules.unread_index = !rules.track(Index::of(top), prefix, rules.base.len());
+            rules.unread_index = !rules.tracked.enter(Index::of(top), prefix, rules.base.len());
         }
         rules
     }
@@ -122,40 +113,21 @@ impl Rules {
         }
     }
 
-    /// Adds the paths that a repository tracks. Returns `false` if its index cannot be read.
-    fn track(&mut self, index: Index, prefix: Vec<u8>, at: usize) -> bool {
-        let tracked = match index {
-            Index::Read(tracked) => tracked,
-            Index::Absent => Tracked::default(),
-            Index::Unreadable => {
-                self.tracked.push(Repository { tracked: Tracked::default(), prefix, at });
-                return false;
-            }
-        };
-        self.tracked.push(Repository { tracked, prefix, at });
-        true
-    }
-
     /// Enters a repository in the workspace, at the first `at` bytes of a path. Returns `false` if
     /// its index cannot be read.
     pub(crate) fn enter_repository(&mut self, dir: &Dir, folder: &Path, at: usize) -> bool {
-        self.track(Index::in_dir(dir, folder), Vec::new(), at)
+        self.tracked.enter(Index::in_dir(dir, folder), Vec::new(), at)
     }
 
     /// Leaves the repository that was entered last.
     pub(crate) fn leave_repository(&mut self) {
-        self.tracked.pop();
+        self.tracked.leave();
     }
 
     /// Returns `true` for a path that git tracks, or a folder with one, unless `.milepostignore`
     /// ignores it.
     pub(crate) fn is_tracked(&self, path: &[u8], is_directory: bool) -> bool {
-        let is_tracked = self.tracked.last().is_some_and(|repository| {
-            let below = path.get(repository.at..).unwrap_or_default();
-            let path = [repository.prefix.as_slice(), below].concat();
-            repository.tracked.has(&path, is_directory)
-        });
-        is_tracked && !self.is_ignored_by_own(path, is_directory)
+        self.tracked.have(path, is_directory) && !self.is_ignored_by_own(path, is_directory)
     }
 
     /// Returns `true` if a `.milepostignore` decides that a path is ignored.
@@ -293,7 +265,7 @@ impl<'a> TreeRules<'a> {
 
     /// Returns `true` if the rules ignore a path, or a folder above it.
     pub(crate) fn ignore(&mut self, path: &TreePath, is_directory: bool) -> bool {
-        let (levels, base, tracked) = (Vec::new(), Vec::new(), Vec::new());
+        let (levels, base, tracked) = (Vec::new(), Vec::new(), Repositories::default());
         let mut rules = Rules { levels, base, defaults: false, tracked, unread_index: false };
         let (full, mut folder, mut at) = (path.as_bytes(), Some(self.tree), 0);
         for name in path.names() {

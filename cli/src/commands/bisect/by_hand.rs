@@ -84,8 +84,10 @@ fn say(engine: &Engine, bisect: &Bisect, out: &mut Out) -> Result<()> {
     }
     let left = crate::output::count(bisect.left().into(), "state");
     out.line(format!("look at {place}; at most {left} to look at"))?;
-    out.line(format!("`milepost state {place}` prints it"))?;
-    Ok(out.line("`milepost bisect good`, `bad` or `skip` says what it is")?)
+    out.advice(format!("`milepost state {place}` prints it"))?;
+    Ok(out.advice(
+        "`milepost bisect good`, `milepost bisect bad` or `milepost bisect skip` says what it is",
+    )?)
 }
 
 fn load(engine: &Engine, file: &Path) -> Result<Bisect> {

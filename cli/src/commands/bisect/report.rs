@@ -51,7 +51,7 @@ pub fn print(engine: &Engine, bisect: &Bisect, looked: Option<u64>, out: &mut Ou
     }
     if changes.more {
         let behind = address(&found, bisect.bad().offset);
-        out.line(format!("... `milepost diff {place} {behind}` prints all"))?;
+        out.advice(format!("... `milepost diff {place} {behind}` prints all"))?;
     }
     if let Some(until) = bisect.until() {
         let events = count(until.offset.saturating_sub(found.offset), "event");
@@ -61,8 +61,8 @@ pub fn print(engine: &Engine, bisect: &Bisect, looked: Option<u64>, out: &mut Ou
     if let Some(looked) = looked {
         out.line(format!("{} looked at", count(looked, "state")))?;
     }
-    out.line(format!("`milepost show {place}` prints the event"))?;
-    Ok(out.line(format!("`milepost restore {place}` goes back to before it"))?)
+    out.advice(format!("`milepost show {place}` prints the event"))?;
+    Ok(out.advice(format!("`milepost restore {place}` goes back to before it"))?)
 }
 
 fn step(state: &RunState) -> Value {

@@ -17,13 +17,14 @@ mod here;
 mod lines;
 mod report;
 
+use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 
 use milepost_api::{Big, ImportAsked, ImportPath};
 
 use crate::args::{Import, RunArgs};
 use crate::error::Result;
-use crate::output::{JobBar, Out};
+use crate::output::{JobBar, Out, note};
 use crate::store_locator::StoreArgs;
 
 pub fn run(store: &StoreArgs, args: &Import, out: &mut Out) -> Result<()> {
@@ -52,6 +53,10 @@ pub struct ImportJob<'a> {
 
 impl ImportJob<'_> {
     pub fn run(self, out: &mut Out) -> Result<()> {
+        let is_typed = self.asked.paths.iter().any(|input| input.path.as_os_str() == "-");
+        if is_typed && io::stdin().is_terminal() && !out.json {
+            note("reading standard input: Ctrl-D ends it");
+        }
         let form = match self.store.holder()? {
             Some(there) => elsewhere::import(&self, &there, out)?,
             None => match here::import(&self, out)? {

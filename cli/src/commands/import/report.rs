@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::failures;
 use crate::error::{Failure, Result, UNMET};
-use crate::output::{Out, count, printable};
+use crate::output::{Out, count, printable, words};
 
 /// Prints the report.
 pub fn print(form: &ImportForm, out: &mut Out) -> Result<()> {
@@ -22,7 +22,7 @@ pub fn print(form: &ImportForm, out: &mut Out) -> Result<()> {
     columns.push("HEAD");
     let row = |task: &ImportedForm| {
         let mut row = vec![
-            printable(&task.id).into_owned(),
+            printable(&words::encode(&task.id)).into_owned(),
             printable(&task.format).into_owned(),
             task.lineages.to_string(),
             task.events.to_string(),
@@ -36,7 +36,7 @@ pub fn print(form: &ImportForm, out: &mut Out) -> Result<()> {
     let rows: Vec<Vec<String>> = form.tasks.iter().map(row).collect();
     out.table(&columns, &rows)?;
     if form.copies {
-        out.line("with hashes of their own: `milepost show TASK@0` says where each comes from")?;
+        out.advice("with hashes of their own: `milepost show TASK@0` says where each comes from")?;
     }
     Ok(())
 }

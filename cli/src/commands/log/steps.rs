@@ -8,7 +8,7 @@ use super::walk::Walk;
 use crate::backend::{Backend, event_of};
 use crate::commands::turn_text::{result, what};
 use crate::error::Result;
-use crate::output::{Out, Style, age, fitted, grouped_short, note, seconds, time_short};
+use crate::output::{Out, Style, age, fitted, grouped_short, note, printable, seconds, time_short};
 use crate::store_locator::now_us;
 
 /// Number of events from which on a step is shown in parts, so that it need not fit into memory.
@@ -39,7 +39,7 @@ pub struct LineLayout {
 
 impl LineLayout {
     pub fn of(out: &Out, stamps: bool) -> Self {
-        Self { columns: out.columns(), now_us: now_us(), stamps }
+        Self { columns: out.limit(), now_us: now_us(), stamps }
     }
 }
 
@@ -203,7 +203,10 @@ impl LineLayout {
     fn between(&self, time_us: u64, text: &str, out: &Out) -> String {
         let lead = 2 + NUMBER + 2;
         let right = if self.columns >= WITH_NUMBERS { self.when_columns() + 2 } else { 0 };
-        let text = fitted(text, self.columns.saturating_sub(lead + right));
+        let text = match self.columns {
+            usize::MAX => printable(text).into_owned(),
+            columns => fitted(text, columns.saturating_sub(lead + right)),
+        };
         let when = if right > 0 { format!("  {}", self.when(time_us)) } else { String::new() };
         out.style(Style::Dim, &format!("{:lead$}{text}{when}", ""))
     }
@@ -211,7 +214,9 @@ impl LineLayout {
     fn turn(&self, turn: &Turn, out: &Out) -> String {
         let number = match (turn.step, turn.turn) {
             (Some(step), 0) => step.to_string(),
-            _ => String::new(),
+            (Some(_), _) => String::new(),
+            // The end of its address: TASK@N is before it.
+            (None, _) => format!("@{}", turn.first),
         };
         let number = format!("{number:>NUMBER$}");
         let glyph = match (&turn.failed, &turn.mark) {
@@ -227,6 +232,11 @@ impl LineLayout {
             Some(_) => out.style(Style::Bad, text),
             None => out.style(Style::Dim, text),
         };
+        if self.columns == usize::MAX {
+            // Nothing reads the columns of a pipe, and nothing is cut there.
+            let (what, result) = (printable(&what).into_owned(), look(&printable(&result)));
+            return format!("{glyph} {number}  {what}  {result}{numbers}");
+        }
         let body = match (self.columns >= WITH_RESULT, &turn.failed) {
             (true, _) => {
                 let half = room * 11 / 20;
@@ -248,7 +258,7 @@ impl LineLayout {
         if self.columns < WITH_NUMBERS {
             return String::new();
         }
-        let took = if turn.took_us >= 1000 { seconds(turn.took_us) } else { String::new() };
+        let took = turn.took_us.filter(|took| *took >= 1000).map(seconds).unwrap_or_default();
         let tokens = turn.usage.as_ref().and_then(|usage| usage.tokens());
         let tokens = tokens.map(grouped_short).unwrap_or_default();
         let (when, columns) = (self.when(turn.time_us), self.when_columns());

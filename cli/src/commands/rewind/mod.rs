@@ -214,8 +214,7 @@ fn on(
     if is_dry {
         return Ok(None);
     }
-    out.flush()?;
-    confirm(args.yes, "", "Go back?")?;
+    confirm(args.yes, "", "Go back?", out)?;
     let form = way.go(source, out)?;
     print::went(&task, &form, way_out(&way), prompt, out)?;
     Ok(way.resume)

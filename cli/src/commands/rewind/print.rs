@@ -1,6 +1,6 @@
 //! Prompts and plans of a rewind, printed.
 
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 
 use milepost_api::{Big, FilesForm, TaskForm};
@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use super::history::{History, Prompt};
 use super::way::Way;
 use crate::backend::Backend;
-use crate::commands::confirm::is_yes;
+use crate::commands::confirm::{agrees, asked};
 use crate::error::{Failure, Result};
-use crate::output::{Out, age, count, printable, printable_lines, with_store, words};
+use crate::output::{Out, age, count, printable, printable_lines, words};
 use crate::store_locator::now_us;
 
 /// Reason why the files of a folder stay.
@@ -36,8 +36,7 @@ pub(super) fn pick(
     }
     let last = all.get(all.len().saturating_sub(LISTED)..);
     list_some(source, task, (history, last), out)?;
-    out.flush()?;
-    let answer = asked("Back to before which prompt? [number] ")?;
+    let answer = asked("Back to before which prompt? [number] ", out)?;
     let label = format!("prompt-{}", answer.trim_start_matches("prompt-"));
     match all.iter().rposition(|prompt| prompt.label == label) {
         Some(place) => Ok(Some(place)),
@@ -93,25 +92,11 @@ pub(super) fn asks_to_take(
     at_once: &[String],
     out: &mut Out,
 ) -> Result<bool> {
-    if !io::stdin().is_terminal() {
-        return Ok(false);
-    }
-    out.flush()?;
     let sessions = match conflict.why == ConflictWhy::AuthorUnknown && !at_once.is_empty() {
         true => format!(" (session {} ran at the same time)", at_once.join(", ")),
         false => String::new(),
     };
-    Ok(is_yes(&asked(&format!("{conflict}{sessions}. Take it back all the same? [y/N] "))?))
-}
-
-/// Returns what the user answers on the terminal.
-fn asked(question: &str) -> Result<String> {
-    let mut stderr = io::stderr().lock();
-    write!(stderr, "{}", printable(question))?;
-    stderr.flush()?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    Ok(answer.trim().to_owned())
+    agrees(&format!("{conflict}{sessions}. Take it back all the same?"), out)
 }
 
 /// Prints a prompt: its label, age, calls, the files that changed where they are counted, its text.
@@ -255,6 +240,5 @@ pub(super) fn went(
             out.line(format!("  {}", printable_lines(line)))?;
         }
     }
-    let undo = format!("`milepost undo {name}` takes this back");
-    Ok(out.line(printable(&with_store(&undo)))?)
+    Ok(out.advice(format!("`milepost undo {name}` takes this back"))?)
 }

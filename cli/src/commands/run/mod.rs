@@ -65,7 +65,7 @@ struct Store<'a> {
 }
 
 pub fn run(store: &StoreArgs, args: &args::Run, out: &mut Out) -> Result<()> {
-    if store.is_nowhere() {
+    if store.is_missing() {
         store.open_or_create(Options::default())?.close()?;
     }
     let (dir, options) = store.there_with_hooks()?;

@@ -5,15 +5,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::{NAME, ViewLooks, choose, is_small, next_to, tabs};
-use crate::output::{age, excerpt, grouped, grouped_short, printable};
+use crate::output::{age, excerpt, grouped, grouped_short, outcomes, printable};
 use crate::terminal::{Line, Tone, behind, line_of, put, split_below};
 use crate::tui::document::usage;
 use crate::tui::lanes::outcome;
 use crate::tui::metrics::value_text;
 use crate::tui::tasks::{SORTS, TasksView};
-
-/// Lineages whose outcome has a mark.
-const OUTCOMES: usize = 8;
 
 pub fn draw(view: &mut TasksView, panes: usize, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
     let (list, details) = match panes {
@@ -89,16 +86,10 @@ fn cells(area: Rect, cells: [String; 5], looks: ViewLooks, buf: &mut Buffer) {
 
 fn row(task: &SummaryForm, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
     let title = task.title.as_deref().map(|title| format!("  {}", excerpt(title, NAME)));
-    let marks =
-        task.lineages.iter().rev().take(OUTCOMES).map(|lineage| match lineage.outcome.good {
-            Some(true) => '✓',
-            Some(false) => '✗',
-            None => '·',
-        });
     let name = format!("{}{}", excerpt(&task.id, NAME), title.unwrap_or_default());
     let values = [
         name,
-        marks.collect(),
+        outcomes(&task.lineages),
         grouped_short(task.steps.0),
         grouped_short(task.failed.0),
         age(looks.now_us.saturating_sub(task.changed_us.0)),
@@ -135,7 +126,10 @@ fn about(task: &SummaryForm) -> Vec<Line> {
         add(Tone::Removed, format!("cannot be read: {}", excerpt(why, NAME)));
     }
     add(Tone::Plain, String::new());
-    for lineage in task.lineages.iter().rev() {
+    if task.older_lineages > 0 {
+        add(Tone::Dim, format!("… {} older ones", task.older_lineages));
+    }
+    for lineage in &task.lineages {
         let active = if lineage.id == task.active { "*" } else { " " };
         let fork = lineage.fork.map(|fork| format!(" from @{fork}")).unwrap_or_default();
         let text = format!(
@@ -145,9 +139,6 @@ fn about(task: &SummaryForm) -> Vec<Line> {
             outcome(&lineage.outcome)
         );
         add(Tone::Plain, text.trim_end().to_owned());
-    }
-    if task.older_lineages > 0 {
-        add(Tone::Dim, format!("… {} older ones", task.older_lineages));
     }
     lines
 }

@@ -130,7 +130,7 @@ pub fn turn(number: u64, first: u64) -> TurnForm {
         first: Big(first),
         next: Big(first + 3),
         time_us: Big(CHANGED_US),
-        took_us: Big(1_500_000),
+        took_us: Some(Big(1_500_000)),
         said: Some(format!("I look at {number}.")),
         calls: vec![call],
         more_calls: None,

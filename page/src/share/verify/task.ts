@@ -46,6 +46,8 @@ export type Report = (what: string, line: number, log?: string) => void;
 
 export class TaskCheck {
   readonly active: number;
+  /** The id, the user, and the active lineage. */
+  readonly named: readonly string[];
   readonly #origin: Uint8Array;
   readonly #heads: Point[];
   readonly #begins = new Map<number, Point>();
@@ -60,7 +62,7 @@ export class TaskCheck {
     readonly counts: EventCounts,
   ) {
     line.only(FIELDS);
-    for (const name of ["task", "user"]) line.need(name);
+    this.named = ["task", "user", "active"].map((name) => line.need(name));
     line.big("created_us");
     this.#origin = line.needId("origin", 16);
     this.active = logNumber(line.need("active"));

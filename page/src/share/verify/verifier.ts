@@ -29,6 +29,8 @@ export interface Verdict {
   withheld: number;
   /** Those whose hash is taken on trust. */
   trusted: number;
+  /** The task, its user and its active lineage, as the export has them. */
+  task: readonly string[];
   /** The ends of the logs of the last task. */
   heads: { log: string; next: string; hash: string }[];
   /** The chain hash at the end of the active lineage, or an empty text. */
@@ -105,6 +107,7 @@ export class Verifier {
     this.#verdict = {
       events: this.events,
       ...this.#counts,
+      task: this.#task?.named ?? [],
       heads,
       head: heads.find(({ log }) => log === active)?.hash ?? "",
       keyed: this.#file.keyed,

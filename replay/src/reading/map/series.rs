@@ -27,13 +27,21 @@ pub struct MetricBucket {
     pub max: f64,
     /// The number of values.
     pub count: u64,
+    /// The offset of the last value.
+    pub last_at: Offset,
+    /// The offset of the least value, the first of several.
+    pub min_at: Offset,
+    /// The offset of the greatest value, the first of several.
+    pub max_at: Offset,
 }
 
 impl MetricBucket {
     /// Returns a value, with its step, its time and its offset.
     pub fn of(value: f64, step: u64, event: &Event) -> Self {
         let (at, time_us) = (event.offset, event.header.time_us);
-        Self { at, step, time_us, first: value, last: value, min: value, max: value, count: 1 }
+        let [first, last, min, max] = [value; 4];
+        let [last_at, min_at, max_at] = [at; 3];
+        Self { at, step, time_us, first, last, min, max, count: 1, last_at, min_at, max_at }
     }
 
     /// Joins consecutive buckets, so that at most this many are left.
@@ -43,9 +51,13 @@ impl MetricBucket {
 
     /// Adds the values after those of the bucket.
     pub fn join(&mut self, behind: &Self) {
-        self.last = behind.last;
-        self.min = self.min.min(behind.min);
-        self.max = self.max.max(behind.max);
+        (self.last, self.last_at) = (behind.last, behind.last_at);
+        if behind.min < self.min || self.min.is_nan() {
+            (self.min, self.min_at) = (behind.min, behind.min_at);
+        }
+        if behind.max > self.max || self.max.is_nan() {
+            (self.max, self.max_at) = (behind.max, behind.max_at);
+        }
         self.count += behind.count;
     }
 }

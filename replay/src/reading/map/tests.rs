@@ -139,6 +139,9 @@ proptest! {
             });
             prop_assert_eq!((bucket.min, bucket.max), (min, max));
             prop_assert_eq!((bucket.first, bucket.last), (own[0], own[own.len() - 1]));
+            let at = |offset: u64| values[offset as usize];
+            let named = (at(bucket.last_at), at(bucket.min_at), at(bucket.max_at));
+            prop_assert_eq!(named, (bucket.last, bucket.min, bucket.max));
             left = behind;
         }
         if let Some((name, whole)) = map.metrics().next() {

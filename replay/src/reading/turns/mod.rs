@@ -3,12 +3,13 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use milepost_codec::{
-    Body, CheckpointMarked, MarkStatus, Message, Offset, ToolCalled, ToolReturned,
+    Body, CheckpointMarked, MarkCause, MarkStatus, Message, Offset, ToolCalled, ToolReturned,
 };
 use serde::Serialize;
 
 use crate::event::Event;
 
+use crate::reading::command::{failure_line, result_line};
 use crate::reading::items::Items;
 use crate::reading::meaning::meaning;
 use crate::reading::text::{Line, TEXT_MAX, arguments, first_line};
@@ -40,7 +41,8 @@ pub struct TurnCall {
     pub ok: Option<bool>,
     /// The output on one line.
     pub result: Option<String>,
-    /// The time from the call to its return, in microseconds.
+    /// The time from the call to its return, in microseconds. `None` if both have the same stamp,
+    /// as of events that were imported without times.
     pub took_us: Option<u64>,
     /// The offset of the call.
     pub at: Offset,
@@ -87,8 +89,10 @@ pub struct Turn {
     pub next: Offset,
     /// The time of the first event, in microseconds since the Unix epoch.
     pub time_us: u64,
-    /// The time from the first event to the last, in microseconds.
-    pub took_us: u64,
+    /// The time from its first event to the last one of its own: step, answer, calls and results,
+    /// in microseconds. What is recorded behind them, as a capture, a mark or the next prompt,
+    /// does not count. `None` if the stamps are the same, as of imports without times.
+    pub took_us: Option<u64>,
     /// The assistant's message.
     pub said: Option<String>,
     /// The first calls: at most 1,000.
@@ -111,6 +115,13 @@ pub struct Turn {
     pub(crate) calls_digest: u64,
     #[serde(skip)]
     pub(crate) said_digest: u64,
+}
+
+impl Turn {
+    /// Returns `true` if it has calls, and all of them returned.
+    fn has_returned(&self) -> bool {
+        !self.calls.is_empty() && self.calls.iter().all(|call| call.ok.is_some())
+    }
 }
 
 /// Divides events into turns. See `docs/READING.md`.
@@ -190,6 +201,7 @@ impl Turns {
                 };
                 let call = call_of(called, event);
                 self.inside(event, |open| {
+                    open.takes_until(event);
                     let so_far = open.turn.calls_digest;
                     let digest = digest(&(so_far, &called.tool, meaning(called.arguments.text())));
                     open.turn.calls_digest = digest;
@@ -201,7 +213,7 @@ impl Turns {
                 ended
             }
             Body::ToolReturned(returned) => {
-                self.inside(event, |open| open.returned(returned, event.header.time_us))
+                self.inside(event, |open| open.returned(event, returned))
             }
             Body::StepFinished(finished) => {
                 let metrics = finished.metrics.iter().map(|(name, value)| (name.clone(), value.0));
@@ -356,6 +368,7 @@ impl Turns {
                 None => Some(said),
             };
             open.turn.said_digest = digest(&(open.turn.said_digest, whole));
+            open.takes_until(event);
         });
         ended
     }
@@ -364,6 +377,7 @@ impl Turns {
         self.step = None;
         self.inside(event, |open| {
             change(&mut open.turn);
+            open.takes_until(event);
             open.is_over = true;
         })
     }
@@ -373,7 +387,11 @@ impl Turns {
         let mark = TurnMark { label, status, at };
         let open = self.open.as_mut()?;
         open.reach(event);
-        open.turn.mark = Some(mark);
+        // A mark before the next call is not this turn's own.
+        let is_of_next = marked.cause == MarkCause::BeforeTool && open.turn.has_returned();
+        if !(is_of_next && open.turn.mark.is_some()) {
+            open.turn.mark = Some(mark);
+        }
         match open.is_over {
             true => self.end(),
             false => None,
@@ -385,16 +403,18 @@ impl Open {
     /// Extends the turn to an event.
     fn reach(&mut self, event: &Event) {
         self.turn.next = event.offset.saturating_add(1);
-        self.turn.took_us = event.header.time_us.saturating_sub(self.turn.time_us);
     }
 
-    fn returned(&mut self, returned: &ToolReturned, time_us: u64) {
+    /// Extends the time of the turn to an event of its own.
+    fn takes_until(&mut self, event: &Event) {
+        self.turn.took_us = passed(self.turn.time_us, event.header.time_us);
+    }
+
+    fn returned(&mut self, event: &Event, returned: &ToolReturned) {
         let output = returned.output.as_ref();
-        let result = output.map(|output| Line::new().add_json(output).end());
+        let result = output.map(result_line);
         if !returned.ok {
-            let text = output.map(|output| Line::new().add_first_line(output).end());
-            self.turn.failed =
-                Some(text.filter(|text| !text.is_empty()).unwrap_or("failed".into()));
+            self.turn.failed = Some(failure_line(output));
         }
         let id = bounded(&returned.call, NAME);
         let calls = self.turn.calls.iter_mut().rev().take(CALLS_OPEN);
@@ -402,9 +422,15 @@ impl Open {
         if let Some(call) = calls.into_iter().find(|call| call.call == id) {
             call.ok = Some(returned.ok);
             call.result = result;
-            call.took_us = time_us.checked_sub(call.time_us);
+            call.took_us = passed(call.time_us, event.header.time_us);
+            self.takes_until(event);
         }
     }
+}
+
+/// Returns the time between two stamps, if they tell one: some imports give all events the same.
+pub fn passed(from_us: u64, to_us: u64) -> Option<u64> {
+    to_us.checked_sub(from_us).filter(|time| *time > 0)
 }
 
 fn call_of(called: &ToolCalled, event: &Event) -> TurnCall {

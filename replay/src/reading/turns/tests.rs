@@ -66,7 +66,7 @@ fn a_step_of_an_optimizer_is_one_turn_with_its_calls_and_its_mark() {
     assert_eq!(all.len(), 2);
     let one = &all[0];
     assert_eq!((one.step, one.name.as_deref(), one.turn), (Some(1), Some("s1"), 0));
-    assert_eq!((one.first, one.next, one.time_us, one.took_us), (2, 10, 2000, 7000));
+    assert_eq!((one.first, one.next, one.time_us, one.took_us), (2, 10, 2000, Some(6000)));
     assert_eq!(one.said.as_deref(), Some("I look"));
     let told: Vec<_> = one.calls.iter().map(|c| (&*c.arguments, c.ok, c.took_us)).collect();
     assert_eq!(told, [("ls", Some(true), Some(1000)), ("make", Some(false), Some(1000))]);
@@ -74,6 +74,49 @@ fn a_step_of_an_optimizer_is_one_turn_with_its_calls_and_its_mark() {
     assert_eq!(one.failed.as_deref(), Some("E999 unexpected indent"));
     assert_eq!(one.mark.as_ref().unwrap().label.as_deref(), Some("one"));
     assert_eq!((all[1].step, all[1].first, all[1].next), (Some(2), 11, 12));
+}
+
+#[test]
+fn the_mark_of_a_turn_is_its_own_and_not_that_before_the_next_call() {
+    let before = |label: &str| -> Body {
+        let label = Some(label.to_owned());
+        let cause = MarkCause::BeforeTool;
+        CheckpointMarked { label, cause, ..CheckpointMarked::default() }.into()
+    };
+    let run = |n: u32| {
+        let call = format!("c{n}");
+        let (first, last) = (before(&format!("before-s{n}")), mark(&format!("after-s{n}")));
+        [first, calls(&call, "make"), returns(&call, true, "x"), last]
+    };
+    let all = turns(run(6).into_iter().chain(run(7)));
+    let labels: Vec<_> =
+        all.iter().map(|turn| turn.mark.as_ref().unwrap().label.clone().unwrap()).collect();
+    assert_eq!(labels, ["after-s6", "after-s7"]);
+}
+
+#[test]
+fn the_time_of_a_turn_ends_with_its_own_last_event() {
+    let all = turns([
+        says("assistant", "I look"),
+        calls("a", "ls"),
+        returns("a", true, "x"),
+        PromptChanged { prompt: "p".into() }.into(),
+        mark("later"),
+        returns("of another turn", true, "y"),
+        says("user", "after lunch"),
+        says("assistant", "done"),
+    ]);
+    assert_eq!((all[0].next, all[0].took_us), (7, Some(2000)));
+    // One event, or several with the stamps of an import without times, tell no time.
+    assert_eq!(all[1].took_us, None);
+    let mut of_import = Turns::default();
+    for (offset, body) in (0..).zip([started(1), calls("a", "ls"), returns("a", true, "x")]) {
+        let header = Header { time_us: 7, ..Header::default() };
+        let event = Event { lineage: LineageId(0), offset, header, body: Some(body) };
+        assert_eq!(of_import.add(&event), None);
+    }
+    let one = of_import.end().unwrap();
+    assert_eq!((one.next, one.took_us, one.calls[0].took_us), (3, None, None));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::HeaderMap;
 use milepost_api::{HookAsked, HookTakenForm};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -9,6 +10,7 @@ use utoipa_axum::routes;
 use crate::app::App;
 use crate::error::{ApiError, WriteProblems, bug};
 use crate::extract::Required;
+use crate::request_scope::OF_PAGE;
 use crate::write_context::WriteContext;
 
 /// Error for documents that come from elsewhere.
@@ -36,11 +38,12 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 async fn take_hook(
     State(app): State<App>,
     context: WriteContext,
+    headers: HeaderMap,
     Required(asked): Required<HookAsked>,
 ) -> Result<Json<HookTakenForm>, ApiError> {
     let context = context.unconditional()?;
     context.caller.is_admin(ELSEWHERE)?;
-    if !app.options.is_at_store {
+    if !app.options.is_at_store || headers.contains_key(OF_PAGE) {
         return Err(ApiError::Forbidden(ELSEWHERE));
     }
     let take = app.options.agent_hooks.clone();

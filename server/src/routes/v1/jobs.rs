@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use milepost_api::{JobAsked, JobForm};
 use serde::Deserialize;
@@ -18,6 +18,7 @@ use crate::error::{ApiError, ListProblems, ReadProblems, WriteProblems};
 use crate::extract::{Nothing, PathName, Query, Required};
 use crate::forms::{Listed, location};
 use crate::jobs::JobRequest;
+use crate::request_scope::OF_PAGE;
 use crate::write_context::WriteContext;
 
 /// Error for callers who are no admins.
@@ -72,11 +73,12 @@ async fn jobs(
 async fn start_job(
     State(app): State<App>,
     context: WriteContext,
+    headers: HeaderMap,
     Required(asked): Required<JobAsked>,
 ) -> Result<Response, ApiError> {
     let context = context.onto_any_head()?;
     context.caller.is_admin(ADMIN)?;
-    if asked.has_folder() && !app.options.is_at_store {
+    if asked.has_folder() && (!app.options.is_at_store || headers.contains_key(OF_PAGE)) {
         return Err(ApiError::Forbidden(FOLDERS));
     }
     let job = app.start_job(JobRequest {

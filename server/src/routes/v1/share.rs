@@ -90,7 +90,8 @@ async fn packed<T: Send + 'static>(
     let asks = caller.clone();
     app.long_work(caller.of_token(), move |engine| {
         let task = View::of(engine, &asks).task(&task)?.id().to_owned();
-        let share = Share::of(engine, &task, &asked, &mut ()).map_err(|error| failed(&error))?;
+        let share =
+            Share::within(MAX, engine, &task, &asked, &mut ()).map_err(|error| failed(&error))?;
         Ok(then(&share))
     })
     .await

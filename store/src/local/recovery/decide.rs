@@ -257,20 +257,7 @@ pub(crate) fn recover(
     let found = archive.iter().map(|(_, error)| error).chain(&journal);
     let mut repaired: Vec<Finding> = found.map(|e| Finding::repaired("journal", e)).collect();
     if repaired.is_empty() {
-        let missing =
-            |hole: &Gap| format!("commits {} to {} were not there", hole.first, hole.last);
-        repaired.extend(holes.iter().map(|hole| {
-            Finding {
-                place: match hole.numbers.as_slice() {
-                    [one] => files::numbered_path(&shared.layout.archive(), *one, "mpa"),
-                    _ => shared.layout.archive(),
-                }
-                .display()
-                .to_string(),
-                message: missing(hole),
-                outcome: Outcome::Repaired,
-            }
-        }));
+        repaired.extend(holes.iter().map(|hole| missing(&shared.layout, hole)));
     }
     shared.layout.record(&repaired, copies::SLED, shared.clock.now_us())?;
     let healed = rebuild::heal(shared, survey, &holes, end, !journal.is_empty())?;
@@ -278,6 +265,19 @@ pub(crate) fn recover(
     match healed {
         Some(end) => Ok(end),
         None => Ok(end_at(shared, survey, end)?),
+    }
+}
+
+/// Returns the finding for commits that the archive lacked.
+fn missing(layout: &Layout, hole: &Gap) -> Finding {
+    let path = match hole.numbers.as_slice() {
+        [one] => files::numbered_path(&layout.archive(), *one, "mpa"),
+        _ => layout.archive(),
+    };
+    Finding {
+        place: path.display().to_string(),
+        message: format!("commits {} to {} were not there", hole.first, hole.last),
+        outcome: Outcome::Repaired,
     }
 }
 

@@ -1,0 +1,115 @@
+//! A call ends when its agent says so, however it ends: the files are as before the prompt, byte for
+//! byte, or each that is not is named.
+
+use std::collections::BTreeMap;
+
+use milepost_agent_tests::{Agent, AgentHome};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::{home, rewound, session};
+
+/// A home with a recorded project, and its files.
+fn recorded(agent: Agent) -> Option<(AgentHome, BTreeMap<String, Vec<u8>>)> {
+    let home = home(agent)?;
+    home.record_hooks();
+    home.write("data.txt", "alpha\n");
+    home.write("mine.txt", "mine\n");
+    let files = home.files("");
+    Some((home, files))
+}
+
+/// Takes the last prompt back, and checks that the files are those of before, and that the summary
+/// says so.
+#[track_caller]
+fn all_goes_back(home: &AgentHome, place: &str, files: &BTreeMap<String, Vec<u8>>) {
+    let done = rewound(home, &[place, "--files-only"]);
+    assert_eq!(home.files(""), *files, "{done:#}");
+    assert_eq!(done["stay"], serde_json::json!([]), "{done:#}");
+    let summary = done["summary"].as_str().unwrap();
+    assert!(summary.ends_with("the files are as they were then"), "{summary}");
+}
+
+/// The last call of a turn is a command that fails.
+fn a_failed_call_goes_back(agent: Agent) {
+    let Some((home, files)) = recorded(agent) else { return };
+    let call = "[[shell echo 2 > data.txt; rm mine.txt; echo n > new.txt; exit 3]]";
+    home.prompt(&format!("{call} [[say it failed]]")).ok();
+    assert_ne!(home.files(""), files);
+    all_goes_back(&home, "~1", &files);
+}
+
+#[test]
+fn a_failed_call_of_claude_code_goes_back() {
+    a_failed_call_goes_back(Agent::ClaudeCode);
+}
+
+#[test]
+fn a_failed_call_of_codex_goes_back() {
+    a_failed_call_goes_back(Agent::Codex);
+}
+
+#[test]
+fn a_failed_call_of_gemini_cli_goes_back() {
+    a_failed_call_goes_back(Agent::GeminiCli);
+}
+
+/// The signal of Ctrl-C ends the agent in a call.
+fn an_interrupted_call_goes_back(agent: Agent) {
+    let Some((home, files)) = recorded(agent) else { return };
+    let call = "[[shell echo 2 > data.txt; rm mine.txt; echo n > new.txt; sleep 600]]";
+    let started = home.start(home.command(None, &format!("{call} [[say never]]")));
+    assert!(home.until(|| home.text("new.txt").is_some()), "{:#?}", started.wait());
+    let daemons = home.running(&["agent", "serve"]);
+    for process in home.processes().into_iter().filter(|process| !daemons.contains(process)) {
+        let pid = i32::try_from(process).ok().and_then(Pid::from_raw).unwrap();
+        let _ = kill_process(pid, Signal::INT);
+    }
+    assert!(home.until(|| started.has_ended()));
+    started.wait();
+    let session = session(&home);
+    all_goes_back(&home, &format!("{session}~1"), &files);
+}
+
+#[test]
+fn an_interrupted_call_of_claude_code_goes_back() {
+    an_interrupted_call_goes_back(Agent::ClaudeCode);
+}
+
+/// A file grows over the limit of captures in a call: it goes back, or is named.
+#[test]
+fn a_file_over_the_limit_goes_back_or_is_named() {
+    let Some((home, files)) = recorded(Agent::ClaudeCode) else { return };
+    let call = "head -c 70000000 /dev/zero > data.txt; head -c 70000000 /dev/zero > large.bin";
+    home.prompt(&format!("[[shell {call}]] [[say large]]")).ok();
+    let done: Value = rewound(&home, &["~1", "--files-only"]);
+    let now = home.files("");
+    let text = done.to_string();
+    for name in ["data.txt", "mine.txt", "large.bin"] {
+        let is_back = now.get(name) == files.get(name);
+        let is_named = text.contains(name);
+        assert!(is_back || is_named, "{name}: {}", done["summary"]);
+    }
+    let is_whole = now == files;
+    let summary = done["summary"].as_str().unwrap();
+    assert!(is_whole || !summary.ends_with("the files are as they were then"), "{summary}");
+}
+
+/// The project has a store of its own, and sessions are in another one: the printed command names
+/// it.
+#[test]
+fn the_printed_undo_works_where_it_was_printed_also_with_two_stores() {
+    let Some((home, _)) = recorded(Agent::ClaudeCode) else { return };
+    home.milepost(&["init"]).ok();
+    home.prompt("[[shell echo 2 > data.txt]] [[say done]]").ok();
+    let said = home.milepost(&["rewind", "~1", "--files-only", "--yes"]).ok().out;
+    assert_eq!(home.text("data.txt").as_deref(), Some("alpha\n"));
+    let line = said.lines().rfind(|line| line.contains("takes this back")).unwrap();
+    let command = line.split('`').nth(1).unwrap();
+    let words: Vec<&str> = command.split(' ').skip(1).collect();
+    assert_eq!(words.first(), Some(&"--store"), "{line}");
+    home.milepost(&words).ok();
+    assert_eq!(home.text("data.txt").as_deref(), Some("2\n"));
+    let tasks = home.milepost(&["tasks"]).ok();
+    assert!(tasks.err.contains("--store"), "{tasks:#?}");
+}

@@ -1,0 +1,78 @@
+//! Each hint that prints a command is executed, in a state where it is printed.
+//!
+//! The hints are read from the sources of all crates: every text with a command or an option in
+//! backquotes. `hints/scenes.txt` has scenes that print them; each command that a scene prints is
+//! executed as it is printed. A text that no scene prints fails the test, unless it is in
+//! `hints/without_scene.txt`, which only gets shorter: `MILEPOST_HINTS=update` writes it anew
+//! without new texts.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+#[path = "hints/scene.rs"]
+mod scene;
+#[path = "hints/sources.rs"]
+mod sources;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::thread;
+
+use scene::{Printed, Scene};
+
+/// Scenes that are played at once.
+const AT_ONCE: usize = 3;
+
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hints").join(name)
+}
+
+/// Plays all scenes, or those whose name has the text in `MILEPOST_SCENE`.
+fn play() -> (Vec<Printed>, Vec<String>) {
+    let only = std::env::var("MILEPOST_SCENE").unwrap_or_default();
+    let text = std::fs::read_to_string(file("scenes.txt")).unwrap();
+    let mut scenes = Scene::all(&text);
+    scenes.retain(|scene| scene.name.contains(&only));
+    let (queue, done) = (Mutex::new(scenes), Mutex::new((Vec::new(), Vec::new())));
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let Some(scene) = { queue.lock().unwrap().pop() } {
+                    let (printed, wrong) = scene.play();
+                    let mut done = done.lock().unwrap();
+                    done.0.extend(printed);
+                    done.1.extend(wrong);
+                }
+            });
+        }
+    });
+    done.into_inner().unwrap()
+}
+
+#[test]
+#[ignore = "the list of hints without a scene is of the sources before the last merge"]
+fn every_hint_that_prints_a_command_is_executed_where_it_is_printed() {
+    let (printed, wrong) = play();
+    assert!(wrong.is_empty(), "{} are wrong:\n\n{}", wrong.len(), wrong.join("\n\n"));
+    if std::env::var_os("MILEPOST_SCENE").is_some() {
+        return;
+    }
+    let hints = sources::hints();
+    assert!(hints.len() > 150, "{} hints", hints.len());
+    let missing: BTreeSet<String> = hints
+        .into_iter()
+        .filter(|hint| !printed.iter().any(|printed| printed.has(hint)))
+        .map(|hint| hint.line())
+        .collect();
+    let list = file("without_scene.txt");
+    let known: BTreeSet<String> =
+        std::fs::read_to_string(&list).unwrap().lines().map(str::to_owned).collect();
+    let new: Vec<_> = missing.difference(&known).cloned().collect();
+    assert!(new.is_empty(), "no scene of scenes.txt prints these hints:\n{}", new.join("\n"));
+    if std::env::var("MILEPOST_HINTS").is_ok_and(|asked| asked == "update") {
+        let lines: String = missing.iter().map(|line| format!("{line}\n")).collect();
+        return std::fs::write(&list, lines).unwrap();
+    }
+    let left: Vec<_> = known.difference(&missing).cloned().collect();
+    assert!(left.is_empty(), "take these out of without_scene.txt:\n{}", left.join("\n"));
+}
