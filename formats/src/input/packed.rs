@@ -63,7 +63,7 @@ impl Read for Bounded {
             io::Error::new(error.kind(), text)
         })?;
         self.unpacked += read as u64;
-        let most = self.packed.get().saturating_mul(RATIO_MAX).max(SMALL).min(UNPACKED_MAX);
+        let most = self.packed.get().saturating_mul(RATIO_MAX).clamp(SMALL, UNPACKED_MAX);
         if self.unpacked > most {
             let text = format!(
                 "it is compressed, and its {} bytes so far unpack to more than {most}: it is not \

@@ -213,7 +213,8 @@ fn a_session_file_that_conflicts_with_the_log_is_not_read_again() {
     std::fs::write(&file, lines.concat()).unwrap();
     scene.take(scene.asked("Stop", "s1", None));
     assert!(has("do it"));
-    let other = line("x", None, "assistant", "\"in front\"");
+    // A line without a place of its own: no file has its parent, and no time says that it is later.
+    let other = line("x", Some("gone"), "assistant", "\"in front\"");
     std::fs::write(&file, other + &lines.concat()).unwrap();
     scene.take(scene.asked("Stop", "s1", None));
     let more = line("c", Some("b"), "assistant", "\"later\"");

@@ -189,3 +189,36 @@ fn a_session_that_its_hooks_told_is_not_imported_once_more() {
     assert!(error.to_string().contains("as its hooks told it"), "{error}");
     assert_eq!(scene.events("s1").len(), before);
 }
+
+#[test]
+fn a_prompt_whose_line_is_lost_has_its_mark_and_the_loss_is_told_once() {
+    let mut scene = Scene::new();
+    let file = scene.session_file("s1");
+    let said = |event: &str, more: Value| {
+        let mut more = more;
+        more["transcript_path"] = json!(file);
+        say(&scene, event, &more);
+    };
+    std::fs::write(&file, line("a", None, "one")).unwrap();
+    said("UserPromptSubmit", json!({ "prompt": "one" }));
+    said("Stop", json!({}));
+    let torn = "{\"type\":\"user\",\"message\":{\"role\":\"us\n";
+    let answer = line("c", Some("b"), "done").replace("\"user\"", "\"assistant\"");
+    said("UserPromptSubmit", json!({ "prompt": "two" }));
+    std::fs::write(&file, [line("a", None, "one"), torn.to_owned(), answer].concat()).unwrap();
+    said("Stop", json!({}));
+    scene.settle();
+    let expected = ["prompt-1", "step 1", "prompt-2", "step 2"];
+    let steps = |scene: &Scene| {
+        let all = conversation(&scene.events("s1")).into_iter();
+        all.filter(|line| line.starts_with("prompt-") || line.starts_with("step "))
+            .collect::<Vec<_>>()
+    };
+    let lost = |scene: &Scene| applications(&scene.events("s1"), "agent_lines_lost").len();
+    assert_eq!((steps(&scene), lost(&scene)), (expected.map(String::from).to_vec(), 1));
+    // The file is read again from its beginning.
+    scene.restart();
+    say(&scene, "Stop", &json!({ "transcript_path": file }));
+    scene.settle();
+    assert_eq!((steps(&scene), lost(&scene)), (expected.map(String::from).to_vec(), 1));
+}

@@ -94,7 +94,7 @@ impl Recorder<'_> {
             match read {
                 None => return Ok(()),
                 Some(Record::Lost(number, why)) => self.report_bad_line(number, &why),
-                Some(Record::Read(pending)) => self.record(pending)?,
+                Some(Record::Read(pending)) => self.record(*pending)?,
             }
             self.progress.advance(records.lines().bytes_read() - before);
             if self.job.options.strict && self.bad_lines > 0 {

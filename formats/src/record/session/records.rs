@@ -22,7 +22,7 @@ pub struct Pending {
 /// A part of a session file.
 pub enum Record {
     /// A record.
-    Read(Pending),
+    Read(Box<Pending>),
     /// A line, or a part of one, that is no record: its number, and the reason.
     Lost(u64, String),
 }
@@ -81,7 +81,7 @@ impl<R: BufRead> Records<R> {
 
     fn add_one(&mut self, number: u64, text: String) -> Result<(), String> {
         let line = self.parser.read(&text)?;
-        self.ready.push_back(Record::Read(Pending { text, line, number }));
+        self.ready.push_back(Record::Read(Box::new(Pending { text, line, number })));
         Ok(())
     }
 

@@ -273,7 +273,7 @@ impl Reading {
             self.end = lines.bytes_read();
             self.last = lines.last_bytes(COMPARED).to_vec();
             match record {
-                Record::Read(pending) => return Ok(Some(pending)),
+                Record::Read(pending) => return Ok(Some(*pending)),
                 Record::Lost(number, why) => skip(read, number, &why),
             }
         }

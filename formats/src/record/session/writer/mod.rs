@@ -183,38 +183,9 @@ impl Session {
             return Ok(());
         }
         self.time_us = line.time_us.or(self.time_us);
-        self.recall_parent(&line)?;
-        let (spot, place) = self.tree.place(&line);
-        let mut branch = self.branch(spot, &line, &name)?;
-        let mut order = self.order(branch, &line, &name)?;
-        if let (true, Order::Late { .. }, Some(own)) = (self.parts(&line), &order, place) {
-            self.check_is_not_elsewhere(&line, &name)?;
-            // The lines that follow were taken back, or continue the same line.
-            let spot = self.tree.part(own, &line);
-            branch = self.branch(spot, &line, &name)?;
-            order = self.order(branch, &line, &name)?;
-        }
-        match order {
-            Order::Recorded(events) if self.format.is_rewritten => {
-                return self.settle_recorded(branch, place, &events);
-            }
-            Order::Recorded(events) if line.may_be_step() => {
-                if self.keeps_step(branch, place, &line, &events)? {
-                    return self.settle_recorded(branch, place, &events);
-                }
-            }
-            Order::Late { .. } if self.may_miss(&line, again) => return Ok(()),
-            Order::Late { last_us } if Self::is_behind(&line, last_us) => {
-                self.put_behind(branch, place, &line)?;
-            }
-            Order::Late { .. } => {
-                return Err(Error::conflict(
-                    "it precedes recorded lines, and is not recorded itself",
-                )
-                .remedied_by(Remedy::ImportAsOtherTask));
-            }
-            Order::Recorded(_) | Order::New => {}
-        }
+        let Some((branch, place)) = self.placed(&line, &name, again)? else {
+            return Ok(());
+        };
         let mut bodies = Vec::new();
         if let Some(prompt) = line.prompt() {
             let step = self.tree.step(branch);
@@ -236,6 +207,51 @@ impl Session {
             acknowledge(durable, listener)?;
         }
         Ok(())
+    }
+
+    /// Returns the branch and the place of a line; `None` for one that is not written, as it is
+    /// recorded or may be missing.
+    fn placed(
+        &mut self,
+        line: &SessionLine,
+        name: &str,
+        again: bool,
+    ) -> Result<Option<(BranchNo, Option<LineIndex>)>> {
+        self.recall_parent(line)?;
+        let (spot, place) = self.tree.place(line);
+        let mut branch = self.branch(spot, line, name)?;
+        let mut order = self.order(branch, line, name)?;
+        if let (true, Order::Late { .. }, Some(own)) = (self.parts(line), &order, place) {
+            self.check_is_not_elsewhere(line, name)?;
+            // The lines that follow were taken back, or continue the same line.
+            let spot = self.tree.part(own, line);
+            branch = self.branch(spot, line, name)?;
+            order = self.order(branch, line, name)?;
+        }
+        match order {
+            Order::Recorded(events) if self.format.is_rewritten => {
+                self.settle_recorded(branch, place, &events)?;
+                return Ok(None);
+            }
+            Order::Recorded(events) if line.may_be_step() => {
+                if self.keeps_step(branch, place, line, &events)? {
+                    self.settle_recorded(branch, place, &events)?;
+                    return Ok(None);
+                }
+            }
+            Order::Late { .. } if self.may_miss(line, again) => return Ok(None),
+            Order::Late { last_us } if Self::is_behind(line, last_us) => {
+                self.put_behind(branch, place, line)?;
+            }
+            Order::Late { .. } => {
+                return Err(Error::conflict(
+                    "it precedes recorded lines, and is not recorded itself",
+                )
+                .remedied_by(Remedy::ImportAsOtherTask));
+            }
+            Order::Recorded(_) | Order::New => {}
+        }
+        Ok(Some((branch, place)))
     }
 
     /// Returns the reason to refuse a line with an event that the engine does not take.

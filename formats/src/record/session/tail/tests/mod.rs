@@ -427,14 +427,17 @@ fn a_session_in_two_files_is_one_task_with_all_lines_of_both() {
         (lines[..3].to_vec(), lines[3..].to_vec()),
         (lines[..3].to_vec(), lines.clone()),
         (lines[..3].to_vec(), lines[1..].to_vec()),
-        ([&lines[..3], &[mode.clone()]].concat(), [&[mode.clone()], &lines[3..]].concat()),
+        (
+            [&lines[..3], std::slice::from_ref(&mode)].concat(),
+            [std::slice::from_ref(&mode), &lines[3..]].concat(),
+        ),
         // The parent of its first line is in no file.
         ([&lines[..2]].concat(), lines[2..].to_vec()),
         (lines[..4].to_vec(), lines[4..].to_vec()),
     ] {
         for is_live in [true, false] {
             let place = Place::new();
-            let mut take = |lines: &[String]| {
+            let take = |lines: &[String]| {
                 place.write(lines);
                 match is_live {
                     true => drop(place.tail().read_on(TailStop::End).unwrap()),
