@@ -17,7 +17,7 @@ fn a_pipe_gets_every_event_as_json_in_its_order() {
     assert_eq!(some.lines().count(), 2);
     // At most a tenth of a second for what took hours.
     let quick = place.say("replay react --speed 1 --longest 1ms").ok();
-    assert_eq!(quick.lines().count(), 25);
+    assert_eq!(quick.lines().count(), 33);
 }
 
 #[test]
