@@ -76,7 +76,12 @@ pub fn run(source: &dyn Backend, args: &Verify, out: &mut Out) -> Result<()> {
         }
     }
     let repairs = report.repairs.iter().filter(|repair| repair.acknowledged_at.is_none()).count();
-    match (report.faults.len() as u64, repairs as u64) {
+    verdict(report.faults.len() as u64, repairs as u64)
+}
+
+/// Returns a failure for faults, and for repairs that are not acknowledged.
+fn verdict(faults: u64, repairs: u64) -> Result<()> {
+    match (faults, repairs) {
         (0, 0) => Ok(()),
         (0, repairs) => Err(Failure::new(format!(
             "the store was damaged: {} on record, not acknowledged",

@@ -498,7 +498,7 @@ test(
       }
       const { page } = opened;
       await page.goto(`${files.get("real")}#/task/stones/0@32?view=events`);
-      await sees(page, "[redacted:pair]", ".doc");
+      await sees(page, "[redacted:api-key]", ".doc");
       await sees(page, "withheld: this text is not covered by the hash", ".doc");
       await verified(page);
       assert.match(await page.locator(".bar.share").innerText(), /✓ .* 2 withheld, 0 on trust/);
