@@ -142,7 +142,7 @@ fn a_state_shows_the_last_messages_to_people_and_all_to_programs() {
     assert!(none.get("messages").is_none_or(|list| list.as_array().is_none_or(Vec::is_empty)));
     let one: Value = serde_json::from_str(&place.say("state react --messages 1").ok()).unwrap();
     assert_eq!(one["messages"].as_array().unwrap().len(), 1);
-    assert_eq!(one["message_count"], 10);
+    assert_eq!(one["message_count"], 18);
     assert_eq!(place.json("state run@6")["step"]["number"], 1);
     assert_eq!(place.say("state react --messages some").code, 2);
 }
