@@ -50,7 +50,6 @@ fn play() -> (Vec<Printed>, Vec<String>) {
 }
 
 #[test]
-#[ignore = "the list of hints without a scene is of the sources before the last merge"]
 fn every_hint_that_prints_a_command_is_executed_where_it_is_printed() {
     let (printed, wrong) = play();
     assert!(wrong.is_empty(), "{} are wrong:\n\n{}", wrong.len(), wrong.join("\n\n"));
@@ -58,12 +57,14 @@ fn every_hint_that_prints_a_command_is_executed_where_it_is_printed() {
         return;
     }
     let hints = sources::hints();
-    assert!(hints.len() > 150, "{} hints", hints.len());
+    let all = hints.len();
+    assert!(all > 150, "{all} hints");
     let missing: BTreeSet<String> = hints
         .into_iter()
         .filter(|hint| !printed.iter().any(|printed| printed.has(hint)))
         .map(|hint| hint.line())
         .collect();
+    println!("{} of {all} hints have no scene yet", missing.len());
     let list = file("without_scene.txt");
     let known: BTreeSet<String> =
         std::fs::read_to_string(&list).unwrap().lines().map(str::to_owned).collect();

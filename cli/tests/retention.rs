@@ -241,7 +241,7 @@ fn the_stats_of_a_user_are_those_of_each_task_and_a_total() {
     }
     let out = place.say("stats --user ada").ok();
     assert_eq!(row(&out, "run")[1..4], ["1", "17", "3"]);
-    assert!(out.contains("6 tasks: 10 lineages, 160 events, 26 checkpoints"), "{out}");
+    assert!(out.contains("6 tasks: 10 lineages, 168 events, 26 checkpoints"), "{out}");
     assert_eq!(place.say("stats --user bob").ok(), "no tasks of user `bob`\n");
     assert_eq!(place.json("stats --user bob")["tasks"], json!([]));
 }

@@ -98,9 +98,10 @@ fn output_goes_through_byte_by_byte_and_is_recorded_though_it_is_no_utf_8() {
     assert_eq!(printed(&returned, "stderr"), b"e\xc3\xa9\0\xfe\n");
     let output = &returned["output"];
     assert_eq!((&output["bytes"], &output["left_out"]), (&json!(20), &Value::Null));
-    // The text can be read where it is shown.
+    // The text can be read where it is shown, and all of it is in the event itself.
     let shown = place.say("show essay@6").ok();
-    assert!(shown.contains("\"stdout\": \"one\\n\""), "{shown}");
+    assert!(shown.contains("    exit 0\n    one\n    … bytes that are no text …two"), "{shown}");
+    assert!(place.say("show essay@6 --raw").ok().contains("base64"));
 }
 
 #[test]

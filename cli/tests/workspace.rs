@@ -109,11 +109,12 @@ fn the_folder_is_the_current_one_and_the_store_in_it_is_left_out() {
 #[test]
 fn limits_leave_files_out_and_forgetting_lets_go_of_ignored_ones() {
     let place = place();
-    let out = place.say("capture work --task essay --max-file 13").ok();
-    assert!(out.starts_with("captured 2 files, 20 B: "), "{out}");
+    let ran = place.say("capture work --task essay --max-file 13");
+    assert!(ran.out.starts_with("captured 2 files, 20 B: "), "{ran:?}");
+    assert!(ran.code == 0 && ran.err.contains("left out by size: draft.md (14 B);"), "{ran:?}");
     let skips = place.json("files essay --skips");
     assert_eq!(skips, json!([{"path": "draft.md", "reason": "large", "size": "14"}]));
-    place.say("capture work --task essay --max-total 20").ok();
+    assert_eq!(place.say("capture work --task essay --max-total 20").code, 0);
     let skips = place.json("files essay --skips");
     assert!(!skips.as_array().unwrap().is_empty(), "{skips}");
     assert_eq!(skips[0]["reason"], "limit");

@@ -224,18 +224,21 @@ impl Place {
                 self.end_over(session, heard)?;
                 self.capture(session)
             }
-            AgentEventKind::GoingBack => {
-                session.conversation.read_all(engine);
-                let returned = session.take_returned(engine)?;
-                self.end(session, returned, heard.key, false)?;
-                // A call that runs on is captured so far.
-                let key = format!("{}:so-far", heard.key);
-                for open in &session.open {
-                    self.capture_after(session, open, &key, heard.is_spooled)?;
-                }
-                self.capture(session)
-            }
+            AgentEventKind::GoingBack => self.going_back(session, heard),
         }
+    }
+
+    /// Ends the calls that returned before the user goes back, and captures those that run on so
+    /// far.
+    fn going_back(&self, session: &mut Session, heard: &Heard<'_>) -> Result<()> {
+        session.conversation.read_all(&self.engine);
+        let returned = session.take_returned(&self.engine)?;
+        self.end(session, returned, heard.key, false)?;
+        let key = format!("{}:so-far", heard.key);
+        for open in &session.open {
+            self.capture_after(session, open, &key, heard.is_spooled)?;
+        }
+        self.capture(session)
     }
 
     /// Ends the calls that are over by an event of their agent, without a hook of their return.

@@ -320,6 +320,7 @@ mod tests {
         std::fs::create_dir(above.join(".milepost-restore-00")).unwrap();
         // The restore above began to change the folder after the capture had begun.
         assert!(begun.check().unwrap_err().to_string().contains("in use by"));
+        drop(begun);
         assert!(take(&inner, Use::Capture).is_err());
         drop(restoring);
         take(&inner, Use::Capture).unwrap().check().unwrap();

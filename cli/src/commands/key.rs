@@ -26,10 +26,11 @@ pub fn run(path: &Path, out: &mut Out) -> Result<()> {
     let failed = |error| Failure::of_file(format_args!("cannot write {}", path.display()), &error);
     written.map_err(failed)?;
     let path = path.display().to_string();
-    Ok(match out.json {
+    match out.json {
         true => out.json(&json!({ "file": path }))?,
         false => out.line(format!(
             "a new key is in {path}: keep a copy, a store cannot be opened without it"
         ))?,
-    })
+    }
+    Ok(())
 }

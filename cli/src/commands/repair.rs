@@ -64,7 +64,7 @@ fn print_text(report: &RepairReport, out: &mut Out) -> Result<()> {
         out.line(format!("{style}: {message} ({outcome})"))?;
     }
     if !report.mended.is_empty() && !report.dry_run {
-        out.line("the store keeps a record of it: `milepost verify --acknowledge` ends that")?;
+        out.advice("the store keeps a record of it: `milepost verify --acknowledge` ends that")?;
     }
     for one in &report.lost {
         let style = out.style(Style::Bad, lost);

@@ -19,6 +19,7 @@ from uuid import UUID
 import numpy
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
 from langgraph.channels.delta import DeltaChannel
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.func import entrypoint, task
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
@@ -446,6 +447,11 @@ class Model(BaseModel):
 class Data:
     name: str
     parts: list[Any] = field(default_factory=list)
+
+
+def serializer() -> JsonPlusSerializer:
+    """Returns a serializer with the types of these graphs."""
+    return JsonPlusSerializer(allowed_msgpack_modules=[Color, Model, Data])
 
 
 class Anything(TypedDict):

@@ -27,7 +27,9 @@ NAMES = ["conversation", "interrupted", "forked", "deltas with snapshots", "valu
 
 
 def serializer() -> EncryptedSerializer:
-    return EncryptedSerializer.from_pycryptodome_aes(key=b"0123456789abcdef" * 2)
+    return EncryptedSerializer.from_pycryptodome_aes(
+        graphs.serializer(), key=b"0123456789abcdef" * 2
+    )
 
 
 def bytes_of(folder: Path) -> bytes:

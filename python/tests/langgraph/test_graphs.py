@@ -46,7 +46,7 @@ async def said(scenario: Any, saver: Any, durability: str, is_async: bool) -> li
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_graph_says_what_it_says_with_sqlite(name, durability, is_async, shared):
     scenario = SCENARIOS[name]
-    saver = MilepostSaver(shared)
+    saver = MilepostSaver(shared, serde=graphs.serializer())
     if is_async:
         found = asyncio.run(said(scenario, saver, durability, True))
     else:

@@ -6,6 +6,7 @@ import os
 import subprocess
 from typing import Any
 
+import graphs
 import pytest
 from graphs import SCENARIOS, Run, plain, played
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -29,7 +30,7 @@ def imported(shared):
         line = [command, "--store", shared.name, "import", database]
         done = subprocess.run(line, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        return MilepostSaver(shared)
+        return MilepostSaver(shared, serde=graphs.serializer())
 
     return called
 

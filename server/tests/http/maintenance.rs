@@ -38,6 +38,7 @@ async fn a_store_and_a_task_are_verified() {
         "frames",
         "lineages",
         "ok",
+        "repairs",
         "snapshots",
         "tasks",
     ];

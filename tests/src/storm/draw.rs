@@ -105,6 +105,7 @@ fn step(random: &mut Random, mix: Mix, outer: bool) -> Step {
     Step { task, op: op(random, mix, outer) }
 }
 
+#[expect(clippy::too_many_lines, reason = "one match over all operations")]
 fn op(random: &mut Random, mix: Mix, outer: bool) -> Op {
     loop {
         let n16 = random.number() as u16;

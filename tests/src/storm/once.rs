@@ -126,6 +126,6 @@ impl Acts {
     /// Repeats those calls, or asks for something else under their keys.
     pub fn again(&self, name: &str, n: u16) -> std::result::Result<(), String> {
         let engine = self.engine();
-        self.keyed(name).iter().try_for_each(|keyed| keyed.again(&engine, n % 4 == 0))
+        self.keyed(name).iter().try_for_each(|keyed| keyed.again(&engine, n.is_multiple_of(4)))
     }
 }

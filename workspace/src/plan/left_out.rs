@@ -50,7 +50,7 @@ pub(crate) fn look_at_left_out(
         Err(error) => return Err(error),
     };
     let mut found = Vec::new();
-    for skip in before.iter().filter(|skip| counts(skip)) {
+    for skip in before.iter().filter(counts) {
         let size = Some(skip.size).filter(|_| has_size(skip));
         match look.change(folder, skip) {
             Seen::Same => {}
@@ -61,7 +61,7 @@ pub(crate) fn look_at_left_out(
         }
     }
     let known: BTreeSet<&[u8]> = before.iter().map(|skip| skip.path.as_bytes()).collect();
-    for skip in now.iter().filter(|skip| counts(skip)) {
+    for skip in now.iter().filter(counts) {
         let path = skip.path.as_bytes();
         if above(path).any(|path| known.contains(path))
             || is_in(contents, &then.capture.tree, path)?

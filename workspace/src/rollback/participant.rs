@@ -21,7 +21,7 @@ use super::RestoreReport;
 use super::by_hand::by_hand;
 use super::present::{Remembered, Tree};
 use super::record::Record;
-use super::target::{skips_of, target};
+use super::target::{Target, skips_of, target};
 use crate::apply::{self, Failed, KeptEntry, Recovered, Restore};
 use crate::capture::{self, NAME, Storage, Stored};
 use crate::chunks::Chunks;
@@ -164,17 +164,7 @@ impl WorkspaceParticipant {
         look_at_folder(&folder, &planned.actions, &mut preview)?;
         let then = self.workspace.then(going.task, going.to, &target.capture, &self.choices)?;
         look_at_left_out(folder.root(), &chunks, &then, &skips, &mut preview)?;
-        let left_out = capture::store_skips(&skips, &chunks)?;
-        let same = planned.tree == target.capture.tree
-            && left_out == target.capture.skips
-            && !self.workspace.is_elsewhere(&target.capture);
-        let upcoming = match same {
-            true => target.root,
-            false => {
-                let left_out = (skips.len() as u64, left_out);
-                self.upcoming_capture(&chunks, planned.tree, &target.capture, left_out)?
-            }
-        };
+        let upcoming = self.upcoming(&chunks, planned.tree, &target, &skips)?;
         let mut needed: Vec<ChunkId> = known.into_iter().collect();
         needed.extend(going.present.map(as_chunk));
         let record = Record {
@@ -185,6 +175,26 @@ impl WorkspaceParticipant {
             needed,
         };
         Ok((record, preview))
+    }
+
+    /// Returns the capture of the folder after the restore: the target, if that has the same tree
+    /// and left out the same paths.
+    fn upcoming(
+        &self,
+        chunks: &dyn Chunks,
+        tree: ChunkId,
+        target: &Target,
+        skips: &[Skip],
+    ) -> Result<ChunkId> {
+        let left_out = capture::store_skips(skips, chunks)?;
+        let capture = &target.capture;
+        let same = tree == capture.tree
+            && left_out == capture.skips
+            && !self.workspace.is_elsewhere(capture);
+        match same {
+            true => Ok(target.root),
+            false => self.upcoming_capture(chunks, tree, capture, (skips.len() as u64, left_out)),
+        }
     }
 
     /// Stores the capture of the tree after the restore: kept files and restored ones. If the

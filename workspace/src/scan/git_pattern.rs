@@ -208,6 +208,24 @@ mod tests {
         }
     }
 
+    /// Returns the paths that git ignores by the rules of a folder.
+    fn ignored_by_git(folder: &std::path::Path, paths: &[String]) -> Vec<String> {
+        let mut asked = Command::new("git")
+            .current_dir(folder)
+            .args(["check-ignore", "-z", "--stdin", "--no-index"])
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let input: String = paths.iter().map(|path| format!("./{path}\0")).collect();
+        let mut stdin = asked.stdin.take().unwrap();
+        let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
+        let done = asked.wait_with_output().unwrap();
+        writer.join().unwrap().unwrap();
+        String::from_utf8(done.stdout).unwrap().split('\0').map(str::to_owned).collect()
+    }
+
     /// Random rules, against the git of this machine.
     #[test]
     fn random_rules_mean_what_git_means() {
@@ -238,12 +256,8 @@ mod tests {
             "[[:upper:]]",
         ];
         let dir = tempfile::tempdir().unwrap();
-        let git = |args: &[&str]| {
-            let mut git = Command::new("git");
-            git.current_dir(dir.path()).args(args).env("GIT_CONFIG_GLOBAL", "/dev/null");
-            git
-        };
-        if git(&["init", "-q", "."]).output().is_err() {
+        let init = Command::new("git").current_dir(dir.path()).args(["init", "-q", "."]).output();
+        if init.is_err() {
             eprintln!("not run: git is not installed");
             return;
         }
@@ -273,19 +287,9 @@ mod tests {
                     paths.push(name);
                 }
             }
-            let mut asked = git(&["check-ignore", "-z", "--stdin", "--no-index"])
-                .stdin(Stdio::piped())
-                .stdout(Stdio::piped())
-                .spawn()
-                .unwrap();
-            let input: String = paths.iter().map(|path| format!("./{path}\0")).collect();
-            let mut stdin = asked.stdin.take().unwrap();
-            let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
-            let done = asked.wait_with_output().unwrap();
-            writer.join().unwrap().unwrap();
-            let ignored: Vec<&[u8]> = done.stdout.split(|byte| *byte == 0).collect();
+            let ignored = ignored_by_git(dir.path(), &paths);
             for path in &paths {
-                let by_git = ignored.contains(&format!("./{path}").as_bytes());
+                let by_git = ignored.contains(&format!("./{path}"));
                 if ignores(&rules, path) != by_git {
                     differ.push(format!("MILEPOST_SEED={seed} {rules:?} {path:?} {by_git}"));
                 }

@@ -192,14 +192,12 @@ fn change(
         Verb::Uninstall => return Ok(()),
     };
     out.line(printable(&line))?;
-    match StoreArgs::default().other_than(&store_dir).filter(|_| verb == Verb::Install) {
-        Some(found) => Ok(note(&format!(
-            "other commands here use {}; {}",
-            found.display(),
-            in_other(&store_dir)
-        ))),
-        None => Ok(()),
+    let found = StoreArgs::default().other_than(&store_dir);
+    if let Some(found) = found.filter(|_| verb == Verb::Install) {
+        let found = found.display();
+        note(&format!("other commands here use {found}; {}", in_other(&store_dir)));
     }
+    Ok(())
 }
 
 fn store_is_there(project: &str) -> bool {

@@ -117,7 +117,7 @@ fn keep(name: &str) -> Option<HookTakenForm> {
 /// Returns the project of a folder that is gone: a call removed it, and the nearest folder with a
 /// `.git` is another project.
 fn gone_project(here: &Path) -> Option<PathBytes> {
-    let named = PROJECTS.iter().find_map(|name| std::env::var_os(name)).map(PathBuf::from);
+    let named = PROJECTS.iter().find_map(std::env::var_os).map(PathBuf::from);
     let named = named.filter(|path| path.is_absolute());
     let folder = named.as_deref().unwrap_or(here);
     let has_store = |folder: &&Path| outside::store_of(folder).is_some_and(|store| store.is_dir());

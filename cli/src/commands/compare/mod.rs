@@ -106,7 +106,7 @@ fn alike(sides: &[Side], rows: &[AlignedRow], differ: u64, out: &mut Out) -> Res
         let points: Vec<_> = sides.iter().take(2).map(|side| &*side.point.address).collect();
         let values = count(differ, "value");
         let points = points.join(" ");
-        out.line(format!("the states differ in {values}: `milepost diff {points}` prints them"))?;
+        out.advice(format!("the states differ in {values}: `milepost diff {points}` prints them"))?;
     }
     Ok(())
 }

@@ -120,7 +120,7 @@ fn print(checks: &[Check], out: &mut Out) -> Result<()> {
             out.line(format!("{:24}{}", "", when(record)))?;
         }
         if let Some(advice) = &check.advice {
-            out.line(format!("{:20}{}", "", printable(advice)))?;
+            out.advice(format!("{:20}{advice}", ""))?;
         }
     }
     Ok(())

@@ -237,20 +237,14 @@ impl History {
 
     /// Notes the calls that begin, and those whose files are captured.
     fn follow(&mut self, place: (u64, u64), call: Option<&str>, body: Option<&Body>) {
-        match (body, call) {
-            (Some(Body::CheckpointMarked(mark)), Some(call)) => {
-                self.call_marks.push(place);
-                if let Some(prompt) = self.prompts.last_mut() {
-                    prompt.captures = span(&self.call_marks);
-                }
-                match mark.cause {
-                    MarkCause::BeforeTool => {
-                        self.open.insert(call.to_owned());
-                    }
-                    _ => drop(self.open.remove(call)),
-                }
-            }
-            _ => {}
+        let (Some(Body::CheckpointMarked(mark)), Some(call)) = (body, call) else { return };
+        self.call_marks.push(place);
+        if let Some(prompt) = self.prompts.last_mut() {
+            prompt.captures = span(&self.call_marks);
+        }
+        match mark.cause {
+            MarkCause::BeforeTool => _ = self.open.insert(call.to_owned()),
+            _ => _ = self.open.remove(call),
         }
     }
 

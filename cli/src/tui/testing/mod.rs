@@ -216,6 +216,9 @@ pub fn series(address: &str, values: &[(f64, f64)]) -> SeriesForm {
         max: Float(*max),
         count: Big(2),
         at: Big(at as u64 * 3),
+        last_at: Big(at as u64 * 3 + 1),
+        min_at: Big(at as u64 * 3),
+        max_at: Big(at as u64 * 3 + 1),
     };
     SeriesForm {
         address: address.to_owned(),

@@ -90,7 +90,8 @@ fn what_only_others_changed_stays_unasked_and_is_named() {
     let before = crate::content(&scene.folder());
     let plan = scene.go(&scene.point("start"), Scope::All, &none().leave_others());
     assert_eq!(plan.left.len(), 4);
-    assert!(plan.to_string().contains("= gone  it stays removed: others removed it\n"), "{plan}");
+    let line = "= gone  it stays removed: others removed it (`--theirs gone` takes it)\n";
+    assert!(plan.to_string().contains(line), "{plan}");
     assert_eq!((scene.read("a"), scene.read("made")), ("mine".into(), "mine".into()));
     assert_eq!((scene.read("run"), scene.is_there("gone")), ("start".into(), false));
     scene.workspace.undo(&scene.engine, "t", &none()).unwrap();
