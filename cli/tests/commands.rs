@@ -134,7 +134,7 @@ fn a_state_shows_the_last_messages_to_people_and_all_to_programs() {
     let shown: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(shown["messages"].as_array().unwrap().len(), 3);
     let whole = place.json("state react");
-    assert_eq!(whole["messages"].as_array().unwrap().len(), 10);
+    assert_eq!(whole["messages"].as_array().unwrap().len(), 18);
     assert_eq!(whole["variables"]["info"]["exit_status"], "submitted");
     let held: Value = serde_json::from_str(&place.say("state react --messages all").ok()).unwrap();
     assert_eq!(whole, held, "what is streamed is what is held");
@@ -142,7 +142,7 @@ fn a_state_shows_the_last_messages_to_people_and_all_to_programs() {
     assert!(none.get("messages").is_none_or(|list| list.as_array().is_none_or(Vec::is_empty)));
     let one: Value = serde_json::from_str(&place.say("state react --messages 1").ok()).unwrap();
     assert_eq!(one["messages"].as_array().unwrap().len(), 1);
-    assert_eq!(one["message_count"], 10);
+    assert_eq!(one["message_count"], 18);
     assert_eq!(place.json("state run@6")["step"]["number"], 1);
     assert_eq!(place.say("state react --messages some").code, 2);
 }
