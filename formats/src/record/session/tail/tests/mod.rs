@@ -1,3 +1,4 @@
+// tidy: one set of scenes
 mod interrupted;
 
 use std::collections::BTreeSet;
