@@ -1,7 +1,6 @@
 //! Withholds events: their bodies are left out, and the chain still verifies. `docs/EXPORT.md`
 //! defines the lines, `docs/SHARE.md` the rules.
 
-use regex::Regex;
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
 
@@ -9,6 +8,7 @@ use milepost::events::{Control, Data, RestoreBegun};
 use milepost::ids::LogKind;
 use milepost::transfer::{ExportBody, ExportEvent};
 use milepost::{Body, Hash, Json, LineageId, Offset};
+use regex::Regex;
 use serde_json::value::RawValue;
 
 use super::line::EventForm;
