@@ -128,7 +128,7 @@ pub mod state {
     pub use milepost_replay::{
         Change, ChangeKind, ChangeLimits, Changes, Chunks, Document, Entry, Guidance, LastError,
         MemoryChunks, MessageRange, OpenCall, RunReducer, Sequence, Step, StepStatus, diff,
-        diff_states, diff_states_up_to, fold, to_patch, transition,
+        diff_states, diff_states_up_to, fold, text_value, to_patch, transition,
     };
 }
 

@@ -55,7 +55,7 @@ pub use control::transition;
 pub use diff::{
     Change, ChangeKind, ChangeLimits, Changes, diff, diff_states, diff_states_up_to, to_patch,
 };
-pub use document::{DOCUMENT_WEIGHT_MAX, Document};
+pub use document::{DOCUMENT_WEIGHT_MAX, Document, text_value};
 pub use event::Event;
 pub use milepost_codec::{Error, ErrorKind, Result};
 pub use reducer::{Reducer, fold};

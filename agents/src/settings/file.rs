@@ -37,6 +37,20 @@ impl SettingsFile {
         Ok(Self { path: path.to_owned(), place, text })
     }
 
+    /// Reads a file of a project. A link that leads out of the project is an error: a copy of
+    /// somebody else's project can bring one.
+    pub fn read_in(project: &Path, path: &Path) -> Result<Self, Error> {
+        let file = Self::read(path)?;
+        let root = fs::canonicalize(project)
+            .map_err(|error| Error::of_call("read the folder", project, &error))?;
+        if file.place.starts_with(&root) {
+            return Ok(file);
+        }
+        let reason = format!("a link leads out of the project, to {}", file.place.display());
+        Err(Error::new(reason, "remove the link, or change the file that it leads to by hand")
+            .in_file(path))
+    }
+
     /// Returns the path, as it was named.
     pub fn path(&self) -> &Path {
         &self.path
@@ -241,6 +255,26 @@ mod tests {
         let written = folder.replace("{}\n", true).unwrap();
         assert!(!written.is_removed);
         assert_eq!(fs::read_to_string(written.copy.unwrap()).unwrap(), ours);
+    }
+
+    #[test]
+    fn a_link_of_a_project_is_followed_within_the_project_only() {
+        let folder = Folder::new();
+        for name in ["outside", "project/own"] {
+            fs::create_dir_all(folder.path(name)).unwrap();
+        }
+        let project = folder.path("project");
+        symlink("../outside", project.join("folder")).unwrap();
+        symlink("own", project.join("inside")).unwrap();
+        fs::write(folder.path("outside/settings.json"), "{}").unwrap();
+        symlink("../outside/settings.json", project.join("file.json")).unwrap();
+        for refused in ["folder/settings.json", "folder/new/settings.json", "file.json"] {
+            let error = SettingsFile::read_in(&project, &project.join(refused)).unwrap_err();
+            assert!(error.to_string().contains("leads out of the project"), "{error}");
+        }
+        for followed in ["inside/settings.json", "new/settings.json", "settings.json"] {
+            SettingsFile::read_in(&project, &project.join(followed)).unwrap();
+        }
     }
 
     #[test]

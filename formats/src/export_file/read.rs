@@ -1,6 +1,5 @@
 //! Reads an export, and imports it: all of it, or nothing.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -13,6 +12,7 @@ use milepost::{Engine, ErrorKind, Task};
 use super::line::{self, BEGINNING, Counts, ExportHeader, ExportLine, VERSION, VERSION_WITHHELD};
 use crate::bounded_lines::BoundedLines;
 use crate::error::{Error, Remedy, Result};
+use crate::input::opened;
 use crate::progress::{Progress, Unit, Work};
 use crate::share_file::{self, ShareReader};
 
@@ -42,7 +42,7 @@ impl ExportInput {
         }
         let name = path.display().to_string();
         let failed = |error: io::Error| Error::from(error).at(&name);
-        let file = File::open(path).map_err(failed)?;
+        let file = opened(path).map_err(failed)?;
         let length = file.metadata().map_err(failed)?.len();
         Ok(Self { length: Some(length), ..Self::from_reader(&name, file) })
     }

@@ -4,6 +4,7 @@ mod packed;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::detect::from_content;
@@ -46,8 +47,7 @@ impl RunInput {
         }
         let name = path.display().to_string();
         let failed = |error: io::Error| Error::from(error).at(&name);
-        let file =
-            File::open(path).map_err(|error| failed(error).remedied_by(Remedy::CheckPath))?;
+        let file = opened(path).map_err(|error| failed(error).remedied_by(Remedy::CheckPath))?;
         let metadata = file.metadata().map_err(failed)?;
         if metadata.is_dir() {
             return Err(
@@ -94,6 +94,16 @@ impl RunInput {
         let mut reader = beginning(self.reader).map_err(failed)?;
         let start = reader.fill_buf().map_err(failed)?.to_vec();
         Ok(Self { start, reader, ..self })
+    }
+}
+
+/// Opens a file or a pipe. A device is an error: it may have no end.
+pub(crate) fn opened(path: &Path) -> io::Result<File> {
+    let file = File::open(path)?;
+    let kind = file.metadata()?.file_type();
+    match kind.is_char_device() || kind.is_block_device() {
+        true => Err(io::Error::new(io::ErrorKind::InvalidInput, "a device, not a file")),
+        false => Ok(file),
     }
 }
 
@@ -175,5 +185,11 @@ mod tests {
         let pieces: Box<dyn Read> = Box::new(text.as_bytes()[..1].chain(&text.as_bytes()[1..]));
         let mut reader = beginning(BufReader::new(pieces)).unwrap();
         assert_eq!(reader.fill_buf().unwrap(), text.as_bytes());
+    }
+
+    #[test]
+    fn a_device_that_may_have_no_end_is_not_read() {
+        let error = RunInput::open(Path::new("/dev/zero")).err().unwrap();
+        assert!(error.to_string().contains("a device, not a file"), "{error}");
     }
 }

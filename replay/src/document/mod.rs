@@ -143,12 +143,19 @@ impl Document {
     }
 }
 
-/// Parses JSON text for display. Keeps everything that can be displayed.
+/// Parses JSON text for display. A [`Value`] holds less than JSON does: a number that it cannot hold
+/// becomes a string of its text, and half a surrogate pair U+FFFD.
+///
+/// ```
+/// let value = milepost_replay::text_value(r#"[1e400, "\ud83d"]"#)?;
+/// assert_eq!(value, serde_json::json!(["1e400", "\u{fffd}"]));
+/// # Ok::<(), milepost_replay::Error>(())
+/// ```
 ///
 /// # Errors
 ///
-/// `Invalid`: the value weighs too much.
-pub(crate) fn text_value(text: &str) -> Result<Value> {
+/// `Invalid`: the value weighs more than [`DOCUMENT_WEIGHT_MAX`].
+pub fn text_value(text: &str) -> Result<Value> {
     match parse::parse(text) {
         Ok(node) => Ok(node.into_value()),
         Err(_) => Err(Error::invalid(format!(

@@ -68,3 +68,30 @@ async fn a_long_text_of_an_event_is_cut_and_says_where_the_whole_is() {
     assert_eq!(came["hash"], whole["hash"]);
     assert_eq!(served.get("/v1/points/essay@1/event?cut=255").await.status, 400);
 }
+
+#[tokio::test]
+async fn values_that_a_serde_json_value_cannot_hold_are_answered_by_their_text() {
+    let served = Served::new();
+    served.task("t", "ana", 0);
+    let digits = "1".repeat(400);
+    for (offset, (given, text)) in
+        [("1e400", "1e400"), (digits.as_str(), &digits), ("\"\\ud83d\"", "\u{fffd}")]
+            .iter()
+            .enumerate()
+    {
+        let at = offset + 1;
+        let event = format!(
+            r#"{{"kind":"tool_called","body":{{"call":"c","tool":"t","arguments":{{"x":{given}}}}}}}"#
+        );
+        assert_eq!(served.post("/v1/tasks/t/events", &event).await.status, 201, "{given}");
+        let whole = served.get(&format!("/v1/points/t@{at}/event")).await;
+        assert!(String::from_utf8_lossy(&whole.bytes).contains(given), "{given}");
+        let cut = served.get(&format!("/v1/points/t@{at}/event?cut=256")).await.json();
+        assert!(
+            cut["body"]["arguments"]["x"].as_str().unwrap().starts_with(text.get(..1).unwrap())
+        );
+        let value = format!("/v1/points/t@{at}/value?pointer=/arguments/x");
+        assert_eq!(served.get(&value).await.bytes, text.as_bytes());
+    }
+    assert_eq!(served.get("/v1/tasks/t/events?cut=256").await.status, 200);
+}

@@ -35,7 +35,7 @@ impl Also {
             return Err(Failure::new(text).hint("run this in the folder of a project"));
         }
         let mut also = Self {
-            file: SettingsFile::read(&project.join(FILE))?,
+            file: SettingsFile::read_in(&project, &project.join(FILE))?,
             project,
             paths: Vec::new(),
             lines: Vec::new(),

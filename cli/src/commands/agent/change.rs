@@ -107,7 +107,11 @@ fn planned(
         let settings = agent.settings(environment, scope).ok_or_else(no_home)?;
         let mut files = Vec::new();
         for one in agent.hook_files(&settings) {
-            let file = match SettingsFile::read(&one.path) {
+            let file = match &project {
+                Some(project) => SettingsFile::read_in(project, &one.path),
+                None => SettingsFile::read(&one.path),
+            };
+            let file = match file {
                 // A program of the user in the place of a script.
                 Err(error) if one.is_own && skips_unreadable => {
                     note(&format!("left as it is: {error}"));

@@ -435,7 +435,7 @@ impl Source for Lines {
 fn item(event: Event, cut: Option<usize>, out: &mut Vec<u8>) -> Result<(), ApiError> {
     let (form, out) = (EventForm::from(event), Buffer::new(out));
     let written = match cut {
-        Some(most) => cut_event(&form, most).and_then(|form| serde_json::to_writer(out, &form)),
+        Some(most) => serde_json::to_writer(out, &cut_event(&form, most)?),
         None => serde_json::to_writer(out, &form),
     };
     written.map_err(|_| ApiError::Bug)

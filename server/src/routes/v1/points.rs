@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use milepost::state::text_value;
 use milepost::{Hash, Point};
 use milepost_api::cut_texts;
 use serde::{Deserialize, Serialize};
@@ -140,7 +141,7 @@ async fn event(
         Tagged::unless(&known, tag, || {
             let event = EventAt::of(point, event, hash);
             let text = match query.cut {
-                Some(most) => cut_event(&event, most).and_then(|event| serde_json::to_vec(&event)),
+                Some(most) => serde_json::to_vec(&cut_event(&event, most)?),
                 None => serde_json::to_vec(&event),
             };
             Ok(([(header::CONTENT_TYPE, JSON)], text.map_err(|_| ApiError::Bug)?))
@@ -159,8 +160,9 @@ pub(super) fn check_cut(cut: Option<usize>) -> Result<(), ApiError> {
 }
 
 /// Returns the form of an event as JSON, with long texts of its body cut.
-pub(super) fn cut_event(event: &impl Serialize, most: usize) -> serde_json::Result<Value> {
-    let mut event = serde_json::to_value(event)?;
+pub(super) fn cut_event(event: &impl Serialize, most: usize) -> Result<Value, ApiError> {
+    let text = serde_json::to_string(event).map_err(|_| ApiError::Bug)?;
+    let mut event = text_value(&text)?;
     if let Some(body) = event.get_mut("body") {
         cut_texts(body, most);
     }

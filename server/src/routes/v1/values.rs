@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use milepost::Body;
+use milepost::state::text_value;
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::IntoParams;
@@ -143,7 +144,7 @@ async fn value(
 fn bytes_at(body: Option<&Body>, pointer: &str) -> Result<Vec<u8>, ApiError> {
     let nothing = || ApiError::NotFound(format!("the event has nothing at `{pointer}`"));
     let body = body.ok_or_else(|| ApiError::NotFound("the body of the event was erased".into()))?;
-    let mut body: Value = serde_json::from_str(&body.to_json()?).map_err(|_| ApiError::Bug)?;
+    let mut body = text_value(&body.to_json()?)?;
     match body.pointer_mut(pointer).map(Value::take).ok_or_else(nothing)? {
         Value::String(text) => Ok(text.into_bytes()),
         other => Ok(other.to_string().into_bytes()),
