@@ -38,7 +38,7 @@ impl SettingsFile {
     }
 
     /// Reads a file of a project. A link that leads out of the project is an error: a copy of
-    /// somebody else's project can bring one.
+    /// another user's project can bring one.
     pub fn read_in(project: &Path, path: &Path) -> Result<Self, Error> {
         let file = Self::read(path)?;
         let root = fs::canonicalize(project)

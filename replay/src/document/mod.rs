@@ -143,8 +143,8 @@ impl Document {
     }
 }
 
-/// Parses JSON text for display. A [`Value`] holds less than JSON does: a number that it cannot hold
-/// becomes a string of its text, and half a surrogate pair U+FFFD.
+/// Parses JSON text for display. A [`Value`] holds less than JSON does: a number that it cannot
+/// hold becomes a string of its text, and half a surrogate pair U+FFFD.
 ///
 /// ```
 /// let value = milepost_replay::text_value(r#"[1e400, "\ud83d"]"#)?;
