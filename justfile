@@ -29,7 +29,7 @@ nightly:
     MILEPOST=target/release/milepost server/tests/schemathesis/run 250
     target/release/served lasting streams
     cargo check --manifest-path fuzz/Cargo.toml --target-dir target --all-targets
-    just more-agents interleavings doc lint instructions
+    just more-agents interleavings doc lint instructions advisories
 
 # The package for Python: a build, lints, and tests in a virtual environment.
 python *ARGS:
@@ -84,6 +84,10 @@ interleavings:
 licences:
     cargo deny check bans licenses sources
     sha256sum Cargo.lock deny.toml > .ci/licences
+
+# Known vulnerabilities of the dependencies, of Rust, npm and Python (needs the network and cargo-deny).
+advisories:
+    .ci/advisories
 
 # The documentation, warnings denied.
 doc:

@@ -19,14 +19,19 @@ fn place() -> Place {
     place
 }
 
-/// The output without what differs between two places: paths, ids and durations.
+/// The output without what differs between two places: paths, ids, durations and blocks of the disk.
 fn plain(place: &Place, text: &str) -> String {
     let here = fs::canonicalize(place.dir.path()).unwrap().display().to_string();
     let text = text.replace(&here, "HERE").replace(&place.dir.path().display().to_string(), "HERE");
     let word = |word: &str| {
         let bare = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
         let is_id = bare.len() >= 12 && bare.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if is_id { "ID".to_owned() } else { word.to_owned() }
+        let is_size = bare.contains('.') && bare.parse::<f64>().is_ok();
+        match (is_id, is_size) {
+            (true, _) => "ID".to_owned(),
+            (_, true) => "SIZE".to_owned(),
+            _ => word.to_owned(),
+        }
     };
     // A duration follows the outcome of a command.
     let outcome = |line: &str| match line.split_once(", ") {

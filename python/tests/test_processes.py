@@ -195,6 +195,8 @@ async def main_again(path):
 
 
 def test_an_interrupt_ends_a_wait(path):
+    # A shell that starts the tests in the background has it ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with milepost.open(path) as store:
         task = store.start("t")
         main = threading.main_thread().ident

@@ -290,8 +290,13 @@ impl Case<'_> {
 
     /// Looks, without faults, whether the store has everything that was acknowledged.
     pub fn check(&self) -> Result<Acked, String> {
+        self.check_damaged(&[])
+    }
+
+    /// As [`Case::check`], where the fault may damage some places of the store.
+    pub fn check_damaged(&self, damaged: &'static [&'static str]) -> Result<Acked, String> {
         let acked = Acked::read(&self.dir.join("acks"));
-        check_store(&self.dir.join("store"), &acked, self.seed)
+        check_store(&self.dir.join("store"), &acked, self.seed, damaged)
             .map_err(|error| format!("{error} (the process said: {})", acked.said.join("; ")))?;
         Ok(acked)
     }

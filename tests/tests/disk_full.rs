@@ -96,7 +96,7 @@ fn full(kinds: &[Kind], but: u64) {
         Err(error) => println!("opened while full: {:?}: {error}", error.kind()),
     }
     std::fs::remove_file(ballast).unwrap();
-    check_store(&disk.dir.join("store"), &Acked::read(&acks), seed).unwrap();
+    check_store(&disk.dir.join("store"), &Acked::read(&acks), seed, &[]).unwrap();
     lasted.unwrap();
 }
 
@@ -180,6 +180,6 @@ fn on_a_disk_that_turned_read_only_appends_fail_and_reading_goes_on() {
     println!("opened read-only: {:?}: {refused}", refused.kind());
     assert_eq!(refused.kind(), ErrorKind::Unavailable, "no clean error");
     disk.remount("rw").unwrap();
-    check_store(&disk.dir.join("store"), &Acked::read(&acks), seed).unwrap();
+    check_store(&disk.dir.join("store"), &Acked::read(&acks), seed, &[]).unwrap();
     assert_eq!(ended.fault(false), None);
 }

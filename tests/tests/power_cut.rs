@@ -160,7 +160,7 @@ fn cuts(kind: &'static str, mib: u64) {
             add(&mut acked, more);
         }
         count += acked.count();
-        if let Err(error) = check_store(&dir.join("store"), &acked, seed) {
+        if let Err(error) = check_store(&dir.join("store"), &acked, seed, &[]) {
             failures.push(format!("{kind}, round {round}, flag {flag}: {error}"));
         }
         std::fs::remove_dir_all(&dir).unwrap();
@@ -199,7 +199,7 @@ fn copies(kind: &'static str, mib: u64) {
         worker.signal("-STOP");
         let copy = disk.copy(&format!("copy-{n}")).unwrap();
         worker.signal("-CONT");
-        if let Err(error) = check_store(&copy.dir.join("work/store"), &acked, seed) {
+        if let Err(error) = check_store(&copy.dir.join("work/store"), &acked, seed, &[]) {
             failures.push(format!("{kind}, copy {n}: {error}"));
         }
     }
@@ -234,7 +234,7 @@ fn without_the_syncs_of_the_engine_a_cut_of_the_power_loses_something() {
         std::fs::create_dir(&dir).unwrap();
         std::fs::File::open(&disk.dir).unwrap().sync_all().unwrap();
         let acked = cut(faults, &mut disk, &dir, NO_LOG_FLUSH, seed, 0, false);
-        if let Err(error) = check_store(&dir.join("store"), &acked, seed) {
+        if let Err(error) = check_store(&dir.join("store"), &acked, seed, &[]) {
             println!("without syncs, round {round}: {error}");
             return;
         }

@@ -234,7 +234,8 @@ fn check_all(run: &Run, disk: Disk, sampling: Sampling) -> (usize, Vec<String>) 
         if let Some(keep) = keep {
             copy(image.root, keep).unwrap();
         }
-        if let Err(error) = check_store(image.store, image.acked, run.seed) {
+        let damaged: &[&str] = if without { &["sled"] } else { &[] };
+        if let Err(error) = check_store(image.store, image.acked, run.seed, damaged) {
             let sled = if without { ", without sled" } else { "" };
             failures.push(format!("{}{sled}: {error}", image.place));
         } else if let Some(keep) = keep {
@@ -332,7 +333,7 @@ fn a_power_cut_while_a_store_recovers_from_one_loses_nothing() {
         ops.extend(run.ops);
         let run = Run { ops, ..run };
         let count = images(&run, disk, image.acks, second, &mut luck, &mut |again| {
-            if let Err(error) = check_store(again.store, again.acked, run.seed) {
+            if let Err(error) = check_store(again.store, again.acked, run.seed, &[]) {
                 let place = format!("{}, then {}", image.place, again.place);
                 failures.push(format!("{place}: {error}"));
             }

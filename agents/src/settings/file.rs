@@ -37,8 +37,8 @@ impl SettingsFile {
         Ok(Self { path: path.to_owned(), place, text })
     }
 
-    /// Reads a file of a project. A link that leads out of the project is an error: a copy of
-    /// another user's project can bring one.
+    /// Reads a file of a project. A link that leads out of the project is an error: a project that
+    /// comes from elsewhere can bring one.
     pub fn read_in(project: &Path, path: &Path) -> Result<Self, Error> {
         let file = Self::read(path)?;
         let root = fs::canonicalize(project)

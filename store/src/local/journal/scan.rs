@@ -1,6 +1,6 @@
 //! Scan of the journal: finds the frames of each segment, even in damaged files.
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -211,6 +211,18 @@ impl Segment {
         }
         file.sync_data().map_err(io)?;
         files::sync_dir(self.path.parent().unwrap_or(&self.path))
+    }
+
+    /// Writes zeros over the bytes after the last frame that an incomplete frame left. The segment
+    /// is continued: behind a shorter frame they would look like damage to a close.
+    pub(crate) fn wipe_torn(&self, file: &File) -> Result<()> {
+        if self.torn == 0 {
+            return Ok(());
+        }
+        let zeros = vec![0; self.torn as usize];
+        file.write_all_at(&zeros, self.end())
+            .and_then(|()| file.sync_data())
+            .map_err(|e| files::io("write", &self.path, &e))
     }
 }
 

@@ -217,7 +217,7 @@ pub(crate) fn recover(
     }
     shared.segments.adopt(&shared.layout.journal())?;
     let torn = (survey.segments.last())
-        .filter(|s| s.torn > 0 && !s.closed() && s.last().is_some_and(|last| last >= end.seq));
+        .filter(|s| s.torn > 0 && s.last().is_some_and(|last| last >= end.seq));
     shared.set_recovered(replayed, torn.is_some());
     let journal = survey.journal_faults(end.seq);
     let mut damage = Vec::new();
@@ -434,6 +434,7 @@ fn end_at(shared: &Inner, survey: &Survey, end: Position) -> Result<JournalEnd> 
     journal.next_size = if at * 2 > size { size * 2 } else { size };
     if closed || segment.frames.is_empty() {
         let file = files::open_rw(&segment.path)?;
+        segment.wipe_torn(&file)?;
         let path = segment.path.clone();
         // The archive may hold a rewritten copy of the previous frame, with another check.
         journal.check = segment.check().unwrap_or(end.check);
