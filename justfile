@@ -29,7 +29,7 @@ nightly:
     MILEPOST=target/release/milepost server/tests/schemathesis/run 250
     target/release/served lasting streams
     cargo check --manifest-path fuzz/Cargo.toml --target-dir target --all-targets
-    just more-agents interleavings doc lint instructions advisories
+    just newest-agents more-agents interleavings doc lint instructions advisories
 
 # The package for Python: a build, lints, and tests in a virtual environment.
 python *ARGS:
@@ -52,6 +52,11 @@ storm SECONDS="3600":
 agents:
     tests/agents/install target/agents
     MILEPOST_AGENTS="$PWD/target/agents" MILEPOST_AGENTS_REQUIRED=1 cargo test --workspace --test agents
+
+# The same with their newest versions: a failure here is a format or a hook that changed.
+newest-agents:
+    tests/agents/install --newest target/newest-agents
+    MILEPOST_AGENTS="$PWD/target/newest-agents" MILEPOST_AGENTS_REQUIRED=1 cargo test --workspace --test agents
 
 # qwen-code, Copilot CLI, OpenCode and Cline, too: a minute, 1.2 GB.
 more-agents:

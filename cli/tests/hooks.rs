@@ -148,6 +148,11 @@ fn a_webhook_needs_a_secret_and_an_address() {
     let secret = place.write("secret", "0123456789abcdef0123\n");
     let run = |url: &str, file: &str| place.run(["webhook", url, "--secret-file", file]);
     run("http://127.0.0.1:9", short.to_str().unwrap()).failed(1, "shorter than 16 bytes");
+    let noted = |mode| {
+        fs::set_permissions(&secret, fs::Permissions::from_mode(mode)).unwrap();
+        run("http://127.0.0.1:9", secret.to_str().unwrap()).err.contains("other users can read")
+    };
+    assert!(noted(0o644) && !noted(0o600));
     let secret = secret.to_str().unwrap();
     for (url, what) in [
         ("ftp://x", "neither http nor https"),

@@ -193,6 +193,11 @@ fn a_store_that_another_program_has_open_is_watched_and_steered_there() {
     let (status, problem) = ask(at, "GET /v1/tasks/nothing", session, "");
     assert_eq!((status, problem.contains("nothing")), (404, true), "{problem}");
 
+    // Nor are the folders of this machine the page's.
+    let capture = json!({ "capture": { "folder": place.path("."), "task": "stolen" } });
+    let (status, problem) = ask(at, "POST /v1/jobs", session, &capture.to_string());
+    assert_eq!(status, 403, "{problem}");
+
     let asked = "GET /v1/tasks/run/events";
     let stream = format!("Accept: text/event-stream\r\nAuthorization: Bearer {session}\r\n");
     let mut events = send(at, asked, &format!("Host: {at}\r\n{stream}"), "");

@@ -56,6 +56,9 @@ pub(crate) async fn around(State(app): State<App>, mut request: Request, next: N
     if let Ok(id) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(REQUEST_ID, id);
     }
+    // An answer is one user's; where it has a tag, a later question costs no body.
+    let cached = response.headers_mut().entry(header::CACHE_CONTROL);
+    cached.or_insert(HeaderValue::from_static("private, no-cache"));
     cors::put(origins, page, response.headers_mut());
     let status = response.status().as_u16();
     app.meters.count(&route, status, begun.elapsed());

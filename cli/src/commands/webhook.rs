@@ -2,11 +2,13 @@
 // tidy: one command
 
 use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
 
 use milepost_client::Webhook;
 
 use crate::args;
 use crate::error::{Failure, Result};
+use crate::output::{note, shell_word};
 
 /// Largest document, in bytes: an event of the largest size, as base64.
 const DOCUMENT_MAX: u64 = 512 << 20;
@@ -34,12 +36,17 @@ fn secret(args: &args::Webhook) -> Result<Vec<u8>> {
     let failed =
         |error| Failure::of_file(format_args!("cannot read the secret in {shown}"), &error);
     let secret = read.map_err(failed)?;
+    let word = shell_word(&shown.to_string());
+    let mode = std::fs::metadata(&args.secret_file).map_or(0, |about| about.mode());
+    if mode & 0o077 != 0 {
+        note(&format!("other users can read the secret in {shown}: `chmod 600 {word}` ends that"));
+    }
     let secret = secret.trim_ascii_end();
     if secret.len() < SECRET_MIN {
         return Err(Failure::new(format!(
             "the secret in {shown} is shorter than {SECRET_MIN} bytes"
         ))
-        .hint(format!("`openssl rand -hex 32 > {shown}` makes one")));
+        .hint(format!("`(umask 077; openssl rand -hex 32 > {word})` makes one")));
     }
     Ok(secret.to_vec())
 }

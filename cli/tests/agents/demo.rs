@@ -16,6 +16,9 @@ use crate::home;
 /// Lines around the part of the page.
 const MARKS: [&str; 2] = ["<!-- demo: begin -->\n", "<!-- demo: end -->\n"];
 
+/// Columns of a line on the page.
+const COLUMNS: &str = "100";
+
 /// Seconds of a key, and of a look at an output, in the recording.
 const KEY: f64 = 0.03;
 const LOOK: f64 = 1.5;
@@ -87,8 +90,9 @@ impl Show {
 
     /// Runs Milepost and shows it.
     fn milepost(&mut self, line: &str) -> String {
-        let words: Vec<&str> = line.split(' ').collect();
-        let out = self.home.milepost(&words).ok().out;
+        let mut command = self.home.plain(Path::new(env!("CARGO_BIN_EXE_milepost")));
+        command.args(line.split(' ')).env("COLUMNS", COLUMNS);
+        let out = self.home.run(command).ok().out;
         self.ran(&format!("milepost {line}"), &out);
         out
     }

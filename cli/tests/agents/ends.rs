@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::{home, rewound, session};
 
 /// A home with a recorded project, and its files.
-fn recorded(agent: Agent) -> Option<(AgentHome, BTreeMap<String, Vec<u8>>)> {
+pub fn recorded(agent: Agent) -> Option<(AgentHome, BTreeMap<String, Vec<u8>>)> {
     let home = home(agent)?;
     home.record_hooks();
     home.write("data.txt", "alpha\n");
@@ -22,7 +22,7 @@ fn recorded(agent: Agent) -> Option<(AgentHome, BTreeMap<String, Vec<u8>>)> {
 /// Takes the last prompt back, and checks that the files are those of before, and that the summary
 /// says so.
 #[track_caller]
-fn all_goes_back(home: &AgentHome, place: &str, files: &BTreeMap<String, Vec<u8>>) {
+pub fn all_goes_back(home: &AgentHome, place: &str, files: &BTreeMap<String, Vec<u8>>) {
     let done = rewound(home, &[place, "--files-only"]);
     assert_eq!(home.files(""), *files, "{done:#}");
     assert_eq!(done["stay"], serde_json::json!([]), "{done:#}");
@@ -74,6 +74,62 @@ fn an_interrupted_call_goes_back(agent: Agent) {
 #[test]
 fn an_interrupted_call_of_claude_code_goes_back() {
     an_interrupted_call_goes_back(Agent::ClaudeCode);
+}
+
+/// A call removes the folder of the project, and the user makes it again.
+fn a_removed_project_comes_back(agent: Agent) {
+    let Some((home, files)) = recorded(agent) else { return };
+    let folder = home.project("");
+    // Agents refuse `rm -rf`.
+    let run = home.prompt(r#"[[shell find "$PWD" -delete]] [[say it is gone]]"#);
+    assert!(!run.is_late && !folder.exists(), "{run:#?}");
+    std::fs::create_dir(&folder).unwrap();
+    all_goes_back(&home, "~1", &files);
+}
+
+#[test]
+fn a_project_that_claude_code_removed_comes_back() {
+    a_removed_project_comes_back(Agent::ClaudeCode);
+}
+
+#[test]
+fn a_project_that_codex_removed_comes_back() {
+    a_removed_project_comes_back(Agent::Codex);
+}
+
+#[test]
+fn a_project_that_gemini_cli_removed_comes_back() {
+    a_removed_project_comes_back(Agent::GeminiCli);
+}
+
+/// The session enters a work tree of git in the project, which captures of the project leave out:
+/// each output names it, and none says that the files are as they were.
+#[test]
+fn a_work_tree_that_the_session_entered_is_named() {
+    let Some((home, _)) = recorded(Agent::ClaudeCode) else { return };
+    home.git(&["init", "--quiet"]);
+    home.git(&["add", "."]);
+    home.git(&["commit", "--quiet", "--message", "first"]);
+    let call = r#"[[tool EnterWorktree {"name": "other"}]] [[shell echo 2 > data.txt]]"#;
+    home.prompt(&format!("{call} [[say done]]")).ok();
+    let tree = home.project(".claude/worktrees/other");
+    assert_eq!(std::fs::read_to_string(tree.join("data.txt")).unwrap(), "2\n");
+    let tree = tree.display().to_string();
+    let is_named = |said: &str| said.contains(&tree) && !said.contains("as they were then");
+    let session = session(&home);
+    for arguments in [
+        &["--list"][..],
+        &["--list", "--json"],
+        &["~1", "--dry-run"],
+        &["~1", "--dry-run", "--json"],
+        &["~1", "--files-only", "--yes"],
+    ] {
+        let place = arguments[0].strip_prefix('~').map(|back| format!("{session}~{back}"));
+        let mut words = vec!["rewind", place.as_deref().unwrap_or(&session)];
+        words.extend(&arguments[usize::from(place.is_some())..]);
+        let said = home.milepost(&words).ok().out;
+        assert!(is_named(&said), "{words:?}: {said}");
+    }
 }
 
 /// A file grows over the limit of captures in a call: it goes back, or is named.

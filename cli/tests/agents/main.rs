@@ -8,6 +8,7 @@ mod deleted;
 mod demo;
 mod disk;
 mod ends;
+mod escape;
 mod failures;
 mod files;
 mod kills;

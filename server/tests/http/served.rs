@@ -85,6 +85,7 @@ impl Served {
     pub async fn ask(&self, request: Request<Body>) -> Came {
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
+        assert!(parts.headers.contains_key("cache-control"), "{:?}", parts.headers);
         Came {
             status: parts.status,
             headers: parts.headers,

@@ -163,6 +163,49 @@ pub(super) fn prompt(home: &AgentHome, session: Option<&str>, prompt: &str) -> C
     command
 }
 
+/// Returns the command that shows the screen of an agent and says a prompt there. The project is one
+/// that the user trusts, and no question comes before the prompt. `None` for an agent whose screen
+/// is not tried.
+pub(super) fn on_screen(home: &AgentHome, prompt: &str) -> Option<Command> {
+    let command = self::prompt(home, None, prompt);
+    let not_on_screen = match home.agent() {
+        Agent::ClaudeCode => {
+            let project = home.project("").display().to_string();
+            let project = project.trim_end_matches('/');
+            let settings = json!({
+                "hasCompletedOnboarding": true,
+                "theme": "dark",
+                "customApiKeyResponses": {"approved": ["x"], "rejected": []},
+                "projects": {project: {
+                    "hasTrustDialogAccepted": true,
+                    "hasCompletedProjectOnboarding": true,
+                }},
+            });
+            fs::write(home.path("home/.claude.json"), format!("{settings:#}\n")).unwrap();
+            &["-p"][..]
+        }
+        Agent::Codex => {
+            let file = home.agent_folder().join("config.toml");
+            let text = fs::read_to_string(&file).unwrap();
+            let project = home.path("work/shop");
+            let trust =
+                format!("\n[projects.\"{}\"]\ntrust_level = \"trusted\"\n", project.display());
+            fs::write(file, text + &trust).unwrap();
+            &["exec", "--skip-git-repo-check"]
+        }
+        _ => return None,
+    };
+    let mut shown = home.plain(Path::new(command.get_program()));
+    for (name, value) in command.get_envs() {
+        shown.envs(value.map(|value| (name, value)));
+    }
+    let options =
+        command.get_args().filter(|option| !not_on_screen.iter().any(|not| option == not));
+    let (options, prompt): (Vec<_>, Vec<_>) = options.partition(|option| *option != prompt);
+    shown.args(options).arg("--").args(prompt);
+    Some(shown)
+}
+
 /// Returns a port that no program listens at.
 fn free_port() -> u16 {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -105,6 +105,12 @@ impl AgentHome {
         agents::prompt(self, session, prompt)
     }
 
+    /// Returns the command that shows the agent's screen and says a prompt there. `None` for an
+    /// agent whose screen is not tried.
+    pub fn screen_command(&self, prompt: &str) -> Option<Command> {
+        agents::on_screen(self, prompt)
+    }
+
     /// Runs a command of this home and waits for its end.
     #[allow(clippy::disallowed_methods, reason = "the time that tests take, for the log of CI")]
     pub fn run(&self, command: Command) -> AgentRun {

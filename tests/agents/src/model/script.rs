@@ -22,10 +22,18 @@ pub(super) struct Step {
 /// Something that tools do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Act {
-    Write { path: String, text: String },
+    Write {
+        path: String,
+        text: String,
+    },
     Shell(String),
     Parallel(Vec<String>),
     Task(String),
+    /// A tool by its own name, with its arguments as JSON.
+    Named {
+        tool: String,
+        input: String,
+    },
 }
 
 impl Act {
@@ -95,6 +103,10 @@ fn directive(text: &str) -> Option<Directive> {
         }
         "shell" => Act::Shell(rest.to_owned()),
         "par" => Act::Parallel(rest.split(" && ").map(str::to_owned).collect()),
+        "tool" => {
+            let (tool, input) = rest.split_once(' ').unwrap_or((rest, "{}"));
+            Act::Named { tool: tool.to_owned(), input: input.to_owned() }
+        }
         "task" => Act::Task(rest.replace("{{", "[[").replace("}}", "]]")),
         _ => return None,
     };
@@ -137,6 +149,9 @@ mod tests {
         let step = next(&[user(r"[[write a/b.txt one\ntwo]]")]);
         let text = "one\ntwo\n".to_owned();
         assert_eq!(step.act, Some(Act::Write { path: "a/b.txt".into(), text }));
+        let step = next(&[user(r#"[[tool Enter {"name": "x"}]]"#)]);
+        let input = r#"{"name": "x"}"#.to_owned();
+        assert_eq!(step.act, Some(Act::Named { tool: "Enter".into(), input }));
         assert_eq!(next(&[user("no directive [[nothing known]]")]), super::next(&[]));
     }
 }

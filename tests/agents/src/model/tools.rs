@@ -55,6 +55,9 @@ impl Tools {
             Act::Shell(command) => vec![self.shell(command)],
             Act::Parallel(commands) => commands.iter().map(|it| self.shell(it)).collect(),
             Act::Task(prompt) => vec![self.task(prompt)],
+            Act::Named { tool, input } => {
+                vec![(tool.clone(), serde_json::from_str(input).unwrap_or_default())]
+            }
         }
     }
 
