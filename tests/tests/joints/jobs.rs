@@ -260,7 +260,7 @@ fn a_job_that_a_kill_cuts_is_there_whole_or_not_at_all_and_its_answer_is_right()
         let (_, answer) = run("whole", None);
         assert_eq!(answer.as_deref(), Some("done"), "{kind}");
         let calls = counts(&count).of("any");
-        for n in spread(calls, (!nightly()).then_some(5), &mut random) {
+        for n in spread(calls, (!nightly()).then_some(3), &mut random) {
             let fail = format!("any:{n}:kill:once");
             let (dir, answer) = run(&format!("kill-{n}"), Some(&fail));
             let engine = Engine::open(dir.join("store"), Options::default()).unwrap();

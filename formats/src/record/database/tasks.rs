@@ -61,8 +61,10 @@ pub fn record_each<T>(
             progress.note(Note::Skipped { place: &place, reason: &cut(why) });
         };
         let done = write(task, &mut skip);
-        // The others would end in the same way.
-        check_given_up()?;
+        // The others would end in the same way. A task that was written to its end is imported.
+        if done.is_err() {
+            check_given_up()?;
+        }
         progress.advance(task.count);
         match done.map_err(|error| error.at(format!("{}: {}", job.name, cut(id)))) {
             Ok(recorded) => report.tasks.push(recorded),

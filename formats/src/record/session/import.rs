@@ -86,15 +86,16 @@ impl Recorder<'_> {
     fn records(&mut self, mut records: Records<impl BufRead>) -> Result<()> {
         loop {
             let before = records.lines().bytes_read();
-            check_given_up()?;
             let read = records.next().map_err(|error| {
                 let place = format!("{}:{}", self.job.name, records.lines().number() + 1);
                 Error::from(error).at(place)
             })?;
+            // An input that was read to its end is imported, also if the job is given up.
+            let Some(read) = read else { return Ok(()) };
+            check_given_up()?;
             match read {
-                None => return Ok(()),
-                Some(Record::Lost(number, why)) => self.report_bad_line(number, &why),
-                Some(Record::Read(pending)) => self.record(*pending)?,
+                Record::Lost(number, why) => self.report_bad_line(number, &why),
+                Record::Read(pending) => self.record(*pending)?,
             }
             self.progress.advance(records.lines().bytes_read() - before);
             if self.job.options.strict && self.bad_lines > 0 {
