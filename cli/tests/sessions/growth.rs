@@ -233,7 +233,9 @@ fn programs_that_import_one_session_at_once_and_kills_among_them_give_what_one_i
         }
         for program in programs {
             let ran = Ran::of(program.wait_with_output().unwrap());
-            assert!(killed.is_some() || ran.code == 0, "round {round}: {ran:?}");
+            // A program whose import another one ran, and which has ended before, is told so.
+            let is_told = ran.code == 130 && ran.err.contains("run it again");
+            assert!(killed.is_some() || ran.code == 0 || is_told, "round {round}: {ran:?}");
         }
         place.say("import session.jsonl").ok();
         assert_eq!(changes(&place), [0, 0], "round {round}");
