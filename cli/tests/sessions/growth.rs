@@ -188,14 +188,13 @@ fn an_import_that_is_killed_and_done_again_is_as_one() {
     assert_eq!(place.json("verify")["faults"], json!([]));
 }
 
-/// A long session: prompts with answers, each later one in two versions.
+/// A longer session: prompts with answers, some asked otherwise.
 fn long() -> Made {
     let mut made = rewound();
-    for n in 0..400 {
+    for n in 0..150 {
         let parent = match n {
             0 => "e".to_owned(),
-            // Every tenth prompt is asked otherwise.
-            _ => format!("a{}", if n % 10 == 0 { n - 2 } else { n - 1 }),
+            _ => format!("a{}", if n % 50 == 0 { n - 2 } else { n - 1 }),
         };
         made.user(&format!("u{n}"), Some(&parent), &format!("prompt {n}"));
         made.assistant(&format!("a{n}"), &format!("u{n}"), json!([said(&format!("answer {n}"))]));

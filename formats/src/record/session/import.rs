@@ -12,6 +12,7 @@ use crate::detect::{self, is_aside};
 use crate::error::{Error, Remedy, Result};
 use crate::input::Reader;
 use crate::progress::{Note, Progress, Unit, Work};
+use crate::record::exclusive::Exclusive;
 use crate::record::jsonl::{LINE_SLACK, Lines};
 use crate::record::write::Refused;
 use crate::record::{Job, RecordReport, RecordedTask, continued, document};
@@ -36,6 +37,7 @@ pub(in crate::record) fn record(
         Some(first) => task_id(job, format, first.as_bytes()),
         None => task_id(job, format, &detect::objects(start, format.format)),
     };
+    let _alone = Exclusive::wait(job.store, &id)?;
     let input = io::BufReader::new(input);
     let lines = Lines::new(input, event_max.saturating_add(LINE_SLACK), event_max);
     let mut records = Records::new(lines, false, format);
