@@ -394,7 +394,8 @@ impl Reading {
     }
 }
 
-/// Returns the changes that a mark declares to be unknown, and the paths that calls may have changed.
+/// Returns the changes that a mark declares to be unknown, and the paths that calls may have
+/// changed.
 fn declared(mark: &CheckpointMarked) -> (Doubt, Reaches) {
     let facts = mark.metadata.as_ref().and_then(|metadata| metadata.value().ok());
     let says = |name: &str| {
