@@ -50,7 +50,7 @@ impl Remote {
                     .of_kind(ErrorKind::Invalid)
                     .hint(
                         "an address begins with `http://` or `https://`, as in `--server \
-                         http://127.0.0.1:7733`",
+                         http://HOST:PORT`",
                     )
             }
             _ => Failure::from(error).at(url),
