@@ -13,7 +13,8 @@ pub struct Rewind {
     /// one of the last session of this project.
     #[arg(value_name = "PROMPT")]
     pub place: Option<String>,
-    /// List the prompts and marks of the session with the files that changed within each, and do nothing.
+    /// List the prompts and marks of the session with the files that changed within each, and do
+    /// nothing.
     #[arg(long, conflicts_with_all = ["files_only", "conversation_only", "yes", "resume"])]
     pub list: bool,
     /// Take back the files, and leave the conversation.
