@@ -6,7 +6,7 @@ mod common;
 
 use std::process::Stdio;
 
-use common::{Place, text};
+use common::{Place, Serving, text};
 use serde_json::{Value, json};
 
 #[test]
@@ -364,6 +364,52 @@ fn a_number_that_has_no_value_is_printed_word_for_word() {
     place.run([std::ffi::OsStr::new("record"), file.as_os_str()]).ok();
     assert!(place.say("log odd --json").ok().contains("[1e400,1.50]"));
     assert!(place.say("show odd@1").ok().contains("[1e400,1.50]"));
+}
+
+#[test]
+fn every_reader_prints_numbers_and_texts_that_a_rust_value_cannot_hold() {
+    let place = Place::new();
+    let values = format!(r#"{{"n":1e400,"d":{},"s":"\ud83d"}}"#, "1".repeat(400));
+    let lines = [
+        r#"{"kind":"message","role":"user","content":"half \ud83d a pair"}"#.to_owned(),
+        format!(r#"{{"kind":"tool_called","call":"c","tool":"t","arguments":{values}}}"#),
+        format!(r#"{{"kind":"tool_returned","call":"c","output":{values}}}"#),
+        format!(r#"{{"kind":"variables_patched","patch":{values}}}"#),
+    ];
+    place.write("odd.jsonl", lines.join("\n"));
+    place.say("record odd.jsonl").ok();
+    let readers = [
+        "log odd",
+        "show odd@1",
+        "show odd@2",
+        "show odd@4",
+        "state odd",
+        "states odd /variables/n",
+        "diff odd@1 odd",
+        "compare odd odd@2",
+        "search 1e400",
+        "search half",
+        "blame odd /variables/n",
+        "transcript odd",
+        "replay odd --speed max",
+        "tasks",
+        "checkpoints odd",
+        "lineages odd",
+    ];
+    let read = || {
+        for reader in readers {
+            place.say(reader).ok();
+            place.say(&format!("{reader} --json")).ok();
+        }
+    };
+    read();
+    place.run(["bisect", "odd", "--when", "exists /variables/n", "--json"]).ok();
+    place.say("export odd -o odd.export").ok();
+    place.say("share odd -o odd.html").ok();
+    place.say("import odd.export --dry-run").ok();
+    // Through the socket of a program that has the store open.
+    let _serving = Serving::of(&place);
+    read();
 }
 
 #[test]

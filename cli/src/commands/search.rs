@@ -5,7 +5,7 @@ use std::ops::Range;
 use milepost::reading::Items;
 use milepost::reading::row;
 use milepost_api::{EventForm, LineageForm, TaskForm};
-use serde_json::json;
+use serde::Serialize;
 
 use super::log::Needle;
 use super::name_pattern::is_named;
@@ -23,6 +23,13 @@ const PAGE: usize = 200;
 /// Columns of an address and of a kind, at least.
 const ADDRESS: usize = 24;
 const KIND: usize = 17;
+
+/// A found event. No `Value`, which cannot hold every body.
+#[derive(Serialize)]
+struct HitForm<'a> {
+    address: &'a str,
+    event: EventForm,
+}
 
 /// The search, and what it has looked at.
 struct Found<'a> {
@@ -125,7 +132,7 @@ impl Found<'_> {
         self.hits += 1;
         let address = format!("{lineage}@{}", event.offset);
         if out.json {
-            return Ok(out.json(&json!({ "address": address, "event": event }))?);
+            return Ok(out.json(&HitForm { address: &address, event })?);
         }
         let kind = out.style(Style::Name, &format!("{:KIND$}", printable(&event.kind)));
         let shown = format!("{:ADDRESS$}", printable(&address));

@@ -6,7 +6,7 @@ mod work;
 use std::ops::Range;
 
 use milepost::events::RunControl;
-use milepost::state::MessageRange;
+use milepost::state::{MessageRange, text_value};
 use milepost::{Address, CheckpointId, Engine, ErrorKind, Json, LineageId};
 use milepost_api::{
     AppendedForm, AttachmentForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, FileForm,
@@ -179,7 +179,7 @@ impl Backend for Remote {
             Some(count) => self.wait(self.client.state_with(&point.address, count))?,
             None => self.wait(self.client.state(&point.address))?,
         };
-        let mut state = state.state.value()?;
+        let mut state = text_value(state.state.text())?;
         if let (MessageRange::Last(count), None) = (messages, last) {
             keep_last(&mut state, count);
         }
@@ -196,7 +196,7 @@ impl Backend for Remote {
         let mut states = self.wait(self.client.states(&point.task, query))?;
         while let Some(next) = self.runtime.block_on(states.next()) {
             let found = next.map_err(|error| self.failed(error))?;
-            each(found.checkpoint, found.state.value()?)?;
+            each(found.checkpoint, text_value(found.state.text())?)?;
         }
         Ok(())
     }

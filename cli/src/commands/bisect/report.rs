@@ -1,8 +1,10 @@
 //! Report of a search: the event, its step, its changes and further commands.
 
 use milepost::query::Bisect;
-use milepost::state::{ChangeLimits, diff_states_up_to};
+use milepost::state::{Change, ChangeLimits, diff_states_up_to};
 use milepost::{Engine, Offset, Point, RunState};
+use milepost_api::EventAt;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::backend::{Backend as _, Local};
@@ -12,6 +14,18 @@ use crate::output::{Out, Style, big, count, printable, words};
 
 /// Limits of the printed changes.
 const CHANGES: ChangeLimits = ChangeLimits { changes: 20, bytes: 1 << 20 };
+
+/// The result of a search. No `Value`, which cannot hold every body.
+#[derive(Serialize)]
+struct FoundForm<'a> {
+    changes: &'a [Change],
+    event: &'a EventAt,
+    found: &'a str,
+    more_changes: bool,
+    states: Value,
+    step: Value,
+    until: Option<String>,
+}
 
 /// Prints the event that a search found.
 pub fn print(engine: &Engine, bisect: &Bisect, looked: Option<u64>, out: &mut Out) -> Result<()> {
@@ -26,16 +40,15 @@ pub fn print(engine: &Engine, bisect: &Bisect, looked: Option<u64>, out: &mut Ou
     let form = source.point(&place)?;
     if out.json {
         let form = show::event(&source, &form)?;
-        let changed = changes.items.iter().map(serde_json::to_value);
-        return Ok(out.json(&json!({
-            "found": place,
-            "event": serde_json::to_value(&form)?,
-            "step": step(&after),
-            "until": bisect.until().map(|until| address(&until, until.offset)),
-            "changes": changed.collect::<Result<Vec<_>, _>>()?,
-            "more_changes": changes.more,
-            "states": looked.map_or(Value::Null, big),
-        }))?);
+        return Ok(out.json(&FoundForm {
+            changes: &changes.items,
+            event: &form,
+            found: &place,
+            more_changes: changes.more,
+            states: looked.map_or(Value::Null, big),
+            step: step(&after),
+            until: bisect.until().map(|until| address(&until, until.offset)),
+        })?);
     }
     let title = format!("{} is the first event after which it is so", printable(&place));
     out.line(out.style(Style::Bold, &title))?;
