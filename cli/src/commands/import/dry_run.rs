@@ -101,8 +101,8 @@ fn exports(args: &Import) -> Result<Vec<(PathBuf, ExportImport)>> {
                     "--dry-run is for exports and shares, and {shown} is neither"
                 ))
                 .hint(format!(
-                    "without --dry-run, `milepost --store DIR import {}` imports it into a store \
-                     of its own",
+                    "`milepost --store DIR import {}` without --dry-run imports it into a store of its \
+                     own",
                     shell_word(&shown)
                 )));
             };
