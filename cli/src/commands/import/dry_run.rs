@@ -101,10 +101,10 @@ fn exports(args: &Import) -> Result<Vec<(PathBuf, ExportImport)>> {
                     "--dry-run is for exports and shares, and {shown} is neither"
                 ))
                 .hint(format!(
-                    "`milepost --store DIR import {}` without --dry-run imports it into a store of its \
-                     own",
+                    "`milepost --store DIR import {}` without --dry-run imports it into a store \
+                     of its own",
                     shell_word(&shown)
-                )));
+                ));
             };
             let import = ExportImport::begin(ExportInput::open(&path)?)?;
             exports.push((path, import));
