@@ -104,7 +104,7 @@ fn exports(args: &Import) -> Result<Vec<(PathBuf, ExportImport)>> {
                     "`milepost --store DIR import {}` without --dry-run imports it into a store \
                      of its own",
                     shell_word(&shown)
-                ));
+                )));
             };
             let import = ExportImport::begin(ExportInput::open(&path)?)?;
             exports.push((path, import));
