@@ -110,8 +110,8 @@ impl StoreHooks {
     ///
     /// # Errors
     ///
-    /// `Invalid`: other users can write the record of trust.
-    /// `Unavailable`: the record cannot be written.
+    /// `Invalid`: other users can write the record of trust. `Unavailable`: the record cannot be
+    /// written.
     pub fn trust(&mut self) -> Result<()> {
         let (name, hash) = (name_of(&self.dir)?, self.hash.to_string());
         change(&self.places, HOOKS, |stores| stores.insert(name, hash))?;
@@ -135,8 +135,8 @@ fn hash_of(bytes: &[u8]) -> Hash {
     Hash(*blake3::hash(bytes).as_bytes())
 }
 
-/// Returns the key of a store in the files of trust: its canonical path; of one that is not UTF-8 its
-/// bytes in hexadecimal, which begin like no path.
+/// Returns the key of a store in the files of trust: its canonical path, or if that is not UTF-8,
+/// its bytes in hexadecimal, behind a word that no path begins with.
 pub(super) fn name_of(dir: &Path) -> Result<String> {
     let dir = dir.canonicalize().map_err(|e| io_error("find", dir, &e))?;
     let hex = || {
