@@ -34,6 +34,38 @@ enum Source {
     Documents,
 }
 
+/// Readings that are left out after failures: after each one a reading begins at the first line of
+/// the file.
+#[derive(Debug, Default)]
+struct Patience {
+    /// Number of failures in a row.
+    failed: u32,
+    /// Number of readings to leave out.
+    left_out: u32,
+}
+
+impl Patience {
+    /// Most readings that are left out in a row, as a power of two.
+    const MOST: u32 = 6;
+
+    /// Returns `true` if the file is read this time.
+    fn is_over(&mut self) -> bool {
+        let is_over = self.left_out == 0;
+        self.left_out = self.left_out.saturating_sub(1);
+        is_over
+    }
+
+    fn note(&mut self, has_failed: bool) {
+        match has_failed {
+            true => {
+                self.left_out = (1 << self.failed.min(Self::MOST)) - 1;
+                self.failed += 1;
+            }
+            false => *self = Self::default(),
+        }
+    }
+}
+
 /// The conversation of a session.
 #[derive(Debug)]
 pub(crate) struct Conversation {
@@ -47,6 +79,7 @@ pub(crate) struct Conversation {
     /// The session file, if it is one of the agent's.
     file: Option<PathBuf>,
     tail: Option<SessionTail>,
+    patience: Patience,
     /// Reason why no line of the file is recorded.
     unread: Option<String>,
     /// The prompts, until the source is known.
@@ -71,6 +104,7 @@ impl Conversation {
             is_known: false,
             file: None,
             tail: None,
+            patience: Patience::default(),
             unread: None,
             prompts: Vec::new(),
             awaited: None,
@@ -103,7 +137,7 @@ impl Conversation {
             return Ok(());
         }
         self.tail = self.tail_of(engine, file, &self.id);
-        (self.unread, self.is_waited) = (None, false);
+        (self.unread, self.is_waited, self.patience) = (None, false, Patience::default());
         // A file that nothing reads is none.
         self.file = self.tail.is_some().then(|| file.clone());
         self.subagents.clear();
@@ -152,7 +186,14 @@ impl Conversation {
             Some(id) => self.subagents.get_mut(id).and_then(Option::as_mut),
             None => self.tail.as_mut(),
         };
-        match tail.map(|tail| tail.read_on(stop)) {
+        if tail.is_some() && !self.patience.is_over() {
+            return;
+        }
+        let read = tail.map(|tail| tail.read_on(stop));
+        if let Some(read) = &read {
+            self.patience.note(read.is_err());
+        }
+        match read {
             Some(Ok(read)) if subagent.is_none() => {
                 if read.lines > 0 {
                     self.source = Source::File;
@@ -210,8 +251,9 @@ impl Conversation {
         }
     }
 
-    /// Records the new lines of all files.
+    /// Records the new lines of all files, also after failures.
     pub(crate) fn read_all(&mut self, engine: &Engine) {
+        self.patience = Patience::default();
         let ids: Vec<String> = self.subagents.keys().cloned().collect();
         for id in &ids {
             self.read_on(engine, Some(id), TailStop::End);
@@ -318,4 +360,24 @@ fn subagent_file(session: &Path, id: &str) -> Option<PathBuf> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     let is_name = !id.is_empty() && id.chars().all(is_plain);
     is_name.then(|| session.with_extension("").join("subagents").join(format!("agent-{id}.jsonl")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_fails_again_and_again_is_read_at_few_hooks() {
+        let (mut patience, mut read) = (Patience::default(), 0);
+        for _ in 0..640 {
+            if patience.is_over() {
+                read += 1;
+                patience.note(true);
+            }
+        }
+        assert_eq!(read, 16);
+        while !patience.is_over() {}
+        patience.note(false);
+        assert!((0..10).all(|_| patience.is_over()));
+    }
 }

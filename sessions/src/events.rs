@@ -17,6 +17,7 @@ use serde_json::json;
 use crate::documents::Said;
 use crate::folder::{ACTOR, CallMark, capture, capture_for_call, on_active};
 use crate::lineage::is_appended;
+use crate::reach::Reach;
 use crate::session::{OpenCall, Session, actor};
 
 /// Name of the event with the facts of a session.
@@ -76,6 +77,9 @@ pub(crate) struct Heard<'a> {
     pub(crate) limit_us: u64,
     /// Other sessions with an open call.
     pub(crate) shared: BTreeSet<String>,
+    /// Paths that the call of this document may change, and those that their calls may change.
+    pub(crate) reach: Reach,
+    pub(crate) others: Reach,
     /// The working directory, if captures of the project do not have it.
     pub(crate) elsewhere: Option<&'a Path>,
 }
@@ -296,6 +300,8 @@ impl Place {
             actor: &open.actor,
             tool: &open.tool,
             shared: &open.shared,
+            reach: &open.reach,
+            others: &open.others,
             elsewhere: open.elsewhere.as_deref(),
             is_uncaptured: open.is_uncaptured || open.is_stale || is_late || is_long,
         };
@@ -346,6 +352,8 @@ impl Place {
             actor: &actor,
             tool,
             shared: &heard.shared,
+            reach: &heard.reach,
+            others: &heard.others,
             is_uncaptured: heard.is_late(),
             elsewhere: heard.elsewhere,
         };
@@ -359,6 +367,8 @@ impl Place {
             input: input.cloned(),
             process: heard.process,
             shared: heard.shared.clone(),
+            reach: heard.reach.clone(),
+            others: heard.others.clone(),
             elsewhere: heard.elsewhere.map(Path::to_owned),
             // The tool may have begun before the capture was done.
             is_uncaptured: heard.is_late(),
@@ -384,12 +394,16 @@ impl Place {
         let actor = actor(heard.event);
         let mut shared = heard.shared.clone();
         shared.extend(open.iter().flat_map(|open| open.shared.clone()));
+        let mut others = heard.others.clone();
+        open.iter().for_each(|open| others.add(&open.others));
         let began_in = open.as_ref().and_then(|open| open.elsewhere.clone());
         let mark = CallMark {
             call: &id,
             actor: &actor,
             tool,
             shared: &shared,
+            reach: open.as_ref().map_or(&heard.reach, |open| &open.reach),
+            others: &others,
             elsewhere: began_in.as_deref().or(heard.elsewhere),
             // Without its beginning, a capture from before the call may be missing.
             is_uncaptured: heard.is_spooled || open.as_ref().is_none_or(|open| open.is_uncaptured),

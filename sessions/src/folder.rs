@@ -10,6 +10,8 @@ use milepost::{Engine, ErrorKind, Json, Mark, Result, Task};
 use milepost_workspace::Workspace;
 use serde_json::{Map, Value};
 
+use crate::reach::Reach;
+
 /// The actor of the events of an agent.
 pub(crate) const ACTOR: &str = "agent";
 
@@ -26,6 +28,9 @@ pub(crate) struct CallMark<'a> {
     pub(crate) tool: &'a str,
     /// Other sessions, calls of which ran at the same time.
     pub(crate) shared: &'a BTreeSet<String>,
+    /// Paths that it may change, and those that the calls of these sessions may change.
+    pub(crate) reach: &'a Reach,
+    pub(crate) others: &'a Reach,
     /// True if the tool ran before the capture was done.
     pub(crate) is_uncaptured: bool,
     /// The folder that the call ran in, if captures of the project do not have it.
@@ -44,7 +49,9 @@ impl CallMark<'_> {
         }
         if is_shared {
             facts.insert("with".into(), self.shared.iter().cloned().collect());
+            facts.extend(self.others.fact().map(|paths| ("others".into(), paths)));
         }
+        facts.extend(self.reach.fact().map(|paths| ("paths".into(), paths)));
         if let Some(folder) = self.elsewhere.and_then(Path::to_str) {
             facts.insert("folder".into(), folder.into());
         }

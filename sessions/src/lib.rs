@@ -16,6 +16,7 @@
 //! documents     documents as events of the conversation
 //! lineage       lineages of sessions
 //! folder        captures of the project's folder
+//! reach         paths that a call may change
 //! process       the end of an agent's process
 //! options       options of a recorder
 //! ```
@@ -57,6 +58,7 @@ mod folder;
 mod lineage;
 mod options;
 mod process;
+mod reach;
 mod recorder;
 mod session;
 mod worker;

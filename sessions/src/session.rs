@@ -12,6 +12,7 @@ use milepost_formats::session_description;
 use crate::conversation::Conversation;
 use crate::folder::ACTOR;
 use crate::lineage;
+use crate::reach::Reach;
 
 /// Number of events among which calls are found that another recorder heard begin.
 const LOOKED_BACK: u64 = 4096;
@@ -27,6 +28,9 @@ pub(crate) struct OpenCall {
     pub(crate) process: Option<u32>,
     /// Other sessions, calls of which ran at the same time.
     pub(crate) shared: BTreeSet<String>,
+    /// Paths that it may change, and those that the calls of these sessions may change.
+    pub(crate) reach: Reach,
+    pub(crate) others: Reach,
     /// True if the tool ran before the capture was done.
     pub(crate) is_uncaptured: bool,
     /// The folder that it runs in, if captures of the project do not have it.
@@ -44,6 +48,7 @@ impl OpenCall {
         let fact = |name: &str| facts.as_ref().and_then(|facts| facts.get(name));
         let says = |name: &str| fact(name).and_then(|value| value.as_bool()) == Some(true);
         let sessions = fact("with").and_then(|with| with.as_array()).into_iter().flatten();
+        let others = if says("shared") { Reach::of_fact(fact("others")) } else { Reach::default() };
         let tool = fact("tool").and_then(|tool| tool.as_str()).unwrap_or_default().to_owned();
         Self {
             id,
@@ -52,6 +57,8 @@ impl OpenCall {
             input: None,
             process: None,
             shared: sessions.filter_map(|session| session.as_str().map(str::to_owned)).collect(),
+            reach: Reach::of_fact(fact("paths")),
+            others,
             elsewhere: fact("folder").and_then(|folder| folder.as_str()).map(PathBuf::from),
             is_uncaptured: says("uncaptured"),
             began_us,

@@ -20,6 +20,7 @@ use crate::folder;
 use crate::lineage::is_appended;
 use crate::options::RecorderOptions;
 use crate::process::at_end_of;
+use crate::reach::Reach;
 use crate::session::Session;
 
 /// Longest time for documents of the spool before a live one, in microseconds.
@@ -240,7 +241,8 @@ impl Worker {
         let Some(event) = event(asked) else { return Ok(()) };
         let key = format!("{HOOK_KEY}{}", asked.id);
         let is_new = self.open(asked, &event, is_spooled)?;
-        let shared = self.mark_shared(&event);
+        let reach = reach(&event, project);
+        let (shared, others) = self.mark_shared(&event, &reach);
         let Some(session) = self.sessions.get_mut(&event.session) else { return Ok(()) };
         let task = started(&self.place.engine, &session.task, &self.options.user)?;
         let patience_us = u64::try_from(HOOK_WAIT.as_micros()).unwrap_or(u64::MAX);
@@ -249,7 +251,18 @@ impl Worker {
         let (event, key) = (&event, key.as_str());
         let folder = event.folder.as_deref();
         let elsewhere = folder::elsewhere(folder, project).filter(|_| self.options.has_files);
-        let heard = Heard { asked, event, key, process, is_spooled, limit_us, shared, elsewhere };
+        let heard = Heard {
+            asked,
+            event,
+            key,
+            process,
+            is_spooled,
+            limit_us,
+            shared,
+            reach,
+            others,
+            elsewhere,
+        };
         let is_known = is_appended(&task, key, is_spooled)?;
         if is_known && !is_appended(&task, key, false)? {
             return Ok(());
@@ -311,19 +324,23 @@ impl Worker {
     }
 
     /// Notes in open calls of other sessions that a call begins at the same time. Returns the
-    /// sessions of these.
-    fn mark_shared(&mut self, event: &AgentEvent) -> BTreeSet<String> {
+    /// sessions of these, and the paths that they may change.
+    fn mark_shared(&mut self, event: &AgentEvent, reach: &Reach) -> (BTreeSet<String>, Reach) {
         let own = self.sessions.get(&event.session).map(|session| session.task.clone());
         let others = self.sessions.iter_mut().filter(|(id, _)| **id != event.session);
         let begins = matches!(event.kind, AgentEventKind::BeforeTool { .. });
-        let mut at_once = BTreeSet::new();
+        let (mut at_once, mut changed) = (BTreeSet::new(), Reach::default());
         for (_, session) in others {
             for open in &mut session.open {
                 at_once.insert(session.task.clone());
-                open.shared.extend(own.clone().filter(|_| begins));
+                changed.add(&open.reach);
+                if begins {
+                    open.shared.extend(own.clone());
+                    open.others.add(reach);
+                }
             }
         }
-        at_once
+        (at_once, changed)
     }
 
     fn gone(&mut self, id: &str, process: u32) {
@@ -357,6 +374,17 @@ fn event(asked: &HookAsked) -> Option<AgentEvent> {
             info!(target: "milepost::sessions", ?why, "a document is recorded nowhere");
             None
         }
+    }
+}
+
+/// Returns the paths that the call of an event may change; none of an event of no call.
+fn reach(event: &AgentEvent, project: &Path) -> Reach {
+    match &event.kind {
+        AgentEventKind::BeforeTool { tool, input, .. }
+        | AgentEventKind::AfterTool { tool, input, .. } => {
+            Reach::of((tool, input.as_deref()), event.folder.as_deref(), project)
+        }
+        _ => Reach::default(),
     }
 }
 

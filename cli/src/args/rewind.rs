@@ -9,11 +9,12 @@ use super::FolderOptions;
 #[derive(Debug, ClapArgs)]
 pub struct Rewind {
     /// The prompt: `prompt-2`, or `~1` for the last one, `~2` for the one before it. With the
-    /// session in front: `SESSION@prompt-2`, `SESSION~1`. Default: pick one of the last session of
-    /// this project.
+    /// session in front: `SESSION@prompt-2`, `SESSION~1`. `@NAME` is a mark of yours. Default: pick
+    /// one of the last session of this project.
     #[arg(value_name = "PROMPT")]
     pub place: Option<String>,
-    /// List the prompts of the session with the files that changed within each, and do nothing.
+    /// List the prompts and marks of the session with the files that changed within each, and do
+    /// nothing.
     #[arg(long, conflicts_with_all = ["files_only", "conversation_only", "yes", "resume"])]
     pub list: bool,
     /// Take back the files, and leave the conversation.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use milepost_agent_tests::{Agent, AgentHome};
 use serde_json::Value;
 
-use crate::{home, rewound, session};
+use crate::{home, log, of_kind, rewound, session};
 
 const FIRST: &str = "first [[write poem.txt roses]] [[say first done]]";
 const SECOND: &str = "second [[shell sed -i s/alpha/ALPHA/ data.txt; rm mine.txt; \
@@ -136,6 +136,41 @@ fn a_path_that_both_changed_stays_and_is_named() {
     assert_eq!(home.text("data.txt").as_deref(), Some("ALPHA\nher line\n"));
     assert_eq!(home.text("mine.txt").as_deref(), Some("mine\n"));
     assert_eq!(home.text("new.txt"), None);
+}
+
+/// A mark of the user between two prompts is in the list, and files and conversation go back to it. A
+/// mark within an answer has files, and no conversation ends there.
+#[test]
+fn a_mark_of_the_user_is_listed_and_gone_back_to() {
+    let Some(home) = home(Agent::ClaudeCode) else { return };
+    home.record_hooks();
+    home.write("data.txt", "alpha\n");
+    home.prompt(FIRST).ok();
+    let session = session(&home);
+    home.milepost(&["mark", &session, "good"]).ok();
+    home.resume(&session, SECOND.replace("; rm mine.txt", "").as_str()).ok();
+    let listed = home.milepost(&["rewind", &session, "--list"]).ok().out;
+    let place = |part: &str| listed.find(part).unwrap_or_else(|| panic!("{part}: {listed}"));
+    assert!(place("prompt-1") < place("@good") && place("@good") < place("prompt-2"), "{listed}");
+    let done = rewound(&home, &["@good"]);
+    assert_eq!((&done["to"], &done["stay"]), (&"good".into(), &serde_json::json!([])));
+    assert_eq!((home.text("data.txt").as_deref(), home.text("new.txt")), (Some("alpha\n"), None));
+    assert!(home.text("poem.txt").is_some() && done["prompt"].to_string().contains("second"));
+    let new = done["session"].as_str().unwrap();
+    let so_far = home.requests().len();
+    home.resume(new, "third [[say third done]]").ok();
+    let requests = home.requests();
+    assert!(requests[so_far..].iter().any(|request| request.says("first done")));
+    assert!(!requests[so_far..].iter().any(|request| request.says("second done")));
+    let call = of_kind(&log(&home, &session), "tool_returned")[0]["offset"].clone();
+    let at = format!("{session}@{}", call.as_str().unwrap());
+    home.milepost(&["mark", &at, "half"]).ok();
+    let half = home.milepost(&["rewind", "@half", "--yes"]);
+    assert!(half.code == Some(1) && half.err.contains("--files-only"), "{half:#?}");
+    let done = rewound(&home, &["@half", "--files-only"]);
+    assert_eq!(done["command"], Value::Null, "{done:#}");
+    let none = home.milepost(&["rewind", "@none", "--yes"]);
+    assert!(none.err.contains("no such prompt or mark"), "{none:#?}");
 }
 
 /// Agents refuse a session without a message: there is no file, and a new session is begun.

@@ -113,3 +113,40 @@ fn a_rewind_of_one_session_asks_about_the_files_of_another() {
     claude.milepost(&["undo", &tasks[0]]).ok();
     assert_eq!(claude.files(""), files);
 }
+
+/// A tool that names its file runs while a command of another session does: each session takes back
+/// its own files, byte for byte.
+#[test]
+fn a_file_that_a_tool_names_goes_back_though_another_session_ran_at_once() {
+    let Some(claude) = home(Agent::ClaudeCode) else { return };
+    let Some(codex) = claude.with_another(Agent::Codex) else { return };
+    claude.record_hooks();
+    codex.install_hooks();
+    let [begun, end] = ["begun", "end"].map(|name| claude.path("tmp").join(name));
+    let call = format!(
+        "echo c > c.txt; touch {}; until [ -e {} ]; do sleep 0.01; done",
+        begun.display(),
+        end.display()
+    );
+    let other = codex.start(codex.command(None, &format!("[[shell {call}]] [[say there]]")));
+    assert!(claude.until(|| begun.exists()));
+    claude.prompt("[[write own.txt roses]] [[say done]]").ok();
+    std::fs::write(&end, "").unwrap();
+    other.wait().ok();
+    let names = || claude.files("").into_keys().collect::<Vec<_>>();
+    assert_eq!(names(), ["c.txt", "own.txt"]);
+    let tasks = claude.milepost(&["tasks", "--json"]).ok().out;
+    let tasks: Value = serde_json::from_str(&tasks).unwrap();
+    let ids = tasks["items"].as_array().unwrap().iter();
+    let ids: Vec<_> = ids.map(|task| task["id"].as_str().unwrap().to_owned()).collect();
+    let is_of_claude = |id: &&String| {
+        let log = log(&claude, id);
+        log.iter().any(|event| event["body"]["data"]["agent"] == "claude-code")
+    };
+    let (of_claude, of_codex): (Vec<_>, Vec<_>) = ids.iter().partition(is_of_claude);
+    let done = rewound(&claude, &[&format!("{}~1", of_claude[0]), "--files-only"]);
+    assert_eq!((names(), &done["stay"]), (vec!["c.txt".to_owned()], &serde_json::json!([])));
+    claude.milepost(&["undo", of_claude[0]]).ok();
+    let done = rewound(&codex, &[&format!("{}~1", of_codex[0]), "--files-only"]);
+    assert_eq!((names(), &done["stay"]), (vec!["own.txt".to_owned()], &serde_json::json!([])));
+}

@@ -93,13 +93,11 @@ function SearchBar({ route }: { route: TasksRoute }) {
   );
 }
 
+/** Values of a condition, with their names. */
+type Values = (readonly [value: string, name: string])[];
+
 /** Choice among values of a condition of the search. */
-function Filter(props: {
-  route: TasksRoute;
-  of: string;
-  label: string;
-  values: (readonly [value: string, name: string])[];
-}) {
+function Filter(props: { route: TasksRoute; of: string; label: string; values: Values }) {
   const { route, of } = props;
   return (
     <Choice
@@ -114,50 +112,29 @@ function Filter(props: {
 /** Controls of the head: filters, and ways to other screens. */
 function controlsOf(route: TasksRoute): Control[] {
   const w = words.value;
-  const filters: Control[] = [
-    {
-      draw: () => (
-        <Filter
-          route={route}
-          of="has"
-          label={w.filterHas}
-          values={[
-            ["", w.hasAny],
-            ["failure", w.hasFailure],
-          ]}
-        />
-      ),
-    },
-    {
-      draw: () => (
-        <Filter
-          route={route}
-          of="state"
-          label={w.filterState}
-          values={[
-            ["", w.stateAny],
-            ["running", w.controlRunning],
-            ["paused", w.controlPaused],
-            ["stopped", w.controlStopped],
-            ["idle", w.controlIdle],
-          ]}
-        />
-      ),
-    },
-    {
-      draw: () => (
-        <Filter
-          route={route}
-          of="outcome"
-          label={w.outcome}
-          values={[
-            ["", w.outcomeAny],
-            ["bad", w.outcomeBad],
-            ["good", w.outcomeGood],
-          ]}
-        />
-      ),
-    },
+  const has: Values = [
+    ["", w.hasAny],
+    ["failure", w.hasFailure],
+  ];
+  const states: Values = [
+    ["", w.stateAny],
+    ["running", w.controlRunning],
+    ["paused", w.controlPaused],
+    ["stopped", w.controlStopped],
+    ["idle", w.controlIdle],
+  ];
+  const outcomes: Values = [
+    ["", w.outcomeAny],
+    ["bad", w.outcomeBad],
+    ["good", w.outcomeGood],
+  ];
+  const filter = (of: string, label: string, values: Values): Control => ({
+    draw: () => <Filter route={route} of={of} label={label} values={values} />,
+  });
+  const filters = [
+    filter("has", w.filterHas, has),
+    filter("state", w.filterState, states),
+    filter("outcome", w.outcome, outcomes),
   ];
   const store: Control = {
     draw: () => (

@@ -37,8 +37,7 @@ impl StoreTrust {
     /// # Errors
     ///
     /// `NotFound`: there is no store. `Corrupt`: its settings cannot be read. `Invalid`: other
-    /// users can write the record of trust, the store has links, pipes or files of other users, or
-    /// its path is not UTF-8.
+    /// users can write the record of trust, or the store has links, pipes or files of other users.
     pub fn of(dir: impl AsRef<Path>) -> Result<Self> {
         Self::at(Places::from_environment(), dir.as_ref())
     }
@@ -85,6 +84,8 @@ impl StoreTrust {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::OsStrExt as _;
+
     use milepost::{Engine, Options};
 
     use super::*;
@@ -107,6 +108,13 @@ mod tests {
         fs::rename(&store, &other).unwrap();
         fs::rename(dir.path().join("moved"), &store).unwrap();
         assert!(of(&store).trusted);
+        // A path need not be text.
+        let odd = dir.path().join(std::ffi::OsStr::from_bytes(b"store-\xff"));
+        fs::rename(&store, &odd).unwrap();
+        assert!(!of(&odd).trusted);
+        of(&odd).grant().unwrap();
+        assert!(of(&odd).trusted);
+        fs::rename(&odd, &store).unwrap();
         // A copy in the same place has another inode.
         fs::rename(&store, dir.path().join("kept")).unwrap();
         fs::create_dir(&store).unwrap();

@@ -110,8 +110,8 @@ impl StoreHooks {
     ///
     /// # Errors
     ///
-    /// `Invalid`: other users can write the record of trust, or the store's path is not UTF-8.
-    /// `Unavailable`: the record cannot be written.
+    /// `Invalid`: other users can write the record of trust. `Unavailable`: the record cannot be
+    /// written.
     pub fn trust(&mut self) -> Result<()> {
         let (name, hash) = (name_of(&self.dir)?, self.hash.to_string());
         change(&self.places, HOOKS, |stores| stores.insert(name, hash))?;
@@ -135,14 +135,15 @@ fn hash_of(bytes: &[u8]) -> Hash {
     Hash(*blake3::hash(bytes).as_bytes())
 }
 
-/// Returns the key of a store in the files of trust: its canonical path.
+/// Returns the key of a store in the files of trust: its canonical path, or if that is not UTF-8,
+/// its bytes in hexadecimal, behind a word that no path begins with.
 pub(super) fn name_of(dir: &Path) -> Result<String> {
     let dir = dir.canonicalize().map_err(|e| io_error("find", dir, &e))?;
-    let name = dir.to_str().map(str::to_owned);
-    name.ok_or_else(|| {
-        let place = dir.display();
-        Error::invalid(format!("{place} is no UTF-8: the store cannot be trusted"))
-    })
+    let hex = || {
+        let bytes = dir.as_os_str().as_encoded_bytes().iter();
+        bytes.fold("hex:".to_owned(), |hex, byte| format!("{hex}{byte:02x}"))
+    };
+    Ok(dir.to_str().map_or_else(hex, str::to_owned))
 }
 
 /// Name of the file of trusted hooks.

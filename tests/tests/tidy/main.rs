@@ -32,8 +32,9 @@ const CRATES: [(&str, usize); 17] = [
     // Whole records of damaged lines, formats by content, secrets in blocks and encodings.
     ("formats", 14_900),
     ("agents", 2_800),
-    // Ends of calls that no hook tells, two sessions at once, folders outside of the project.
-    ("sessions", 1_900),
+    // Ends of calls that no hook tells, two sessions at once, folders outside of the project, paths
+    // that tools name.
+    ("sessions", 2_050),
     ("jobs", 2_400),
     ("page", 100),
     // Comparison of an index with its events.

@@ -71,7 +71,7 @@ impl Authors {
         self.all_unknown = true;
     }
 
-    /// Adds the changes between two trees that follow each other.
+    /// Adds the changes between two trees that follow each other, each with its author.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl Authors {
         contents: &dyn Contents,
         before: &Counted,
         after: &Counted,
-        author: Author,
+        author: &dyn Fn(&TreePath) -> Author,
     ) -> Result<()> {
         let trees = [Some(before.tree), Some(after.tree)];
         let mut budgets = [before.budget.clone(), after.budget.clone()];
@@ -98,7 +98,7 @@ impl Authors {
             let is_as_left_out = before.is_none()
                 && after.as_ref().is_some_and(|item| before_sizes.has_size_of(path, item));
             if !is_as_left_out && !is_equal(before.as_ref(), after.as_ref()) {
-                self.change(path, before.as_ref(), after.as_ref(), author);
+                self.change(path, before.as_ref(), after.as_ref(), author(path));
             }
             Ok(())
         })?;
@@ -111,7 +111,7 @@ impl Authors {
                 .find(sized)
                 .and_then(|_| TreePath::new(skip.path.as_bytes()).ok());
             if let Some(path) = path.filter(|path| self.paths.contains_key(path)) {
-                self.change(&path, None, None, author);
+                self.change(&path, None, None, author(&path));
             }
         }
         Ok(())

@@ -299,17 +299,24 @@ impl Maker<'_> {
     /// otherwise.
     pub(super) fn is_ignored(&mut self, path: &TreePath, present: &Item) -> bool {
         let is_directory = present.kind.is_directory();
-        let choices = self.trees.choices;
-        if choices.take_ignored
-            || choices.of(path) == Some(Choice::Theirs)
-            || !self.target_skipped.covers(path) && !self.rules.ignore(path, is_directory)
-        {
+        if !self.target_skipped.covers(path) && !self.rules.ignore(path, is_directory) {
             return false;
         }
-        let text =
-            "it stays: the capture left it out then, or its rules do (`--take-ignored` removes it)";
+        let choices = self.trees.choices;
+        let is_taken = choices.take_ignored || choices.of(path) == Some(Choice::Theirs);
+        let mut before = self.preview.notes.iter().rev();
+        let above = before.find(|note| note.what == NoteWhat::Ignored);
+        if is_taken && above.is_some_and(|note| path.is_in(&note.path)) {
+            return false;
+        }
+        let text = if is_taken {
+            self.preview.uncompared += 1;
+            "it goes: the capture left it out then, or its rules do, so it may have been there"
+        } else {
+            "it stays: the capture left it out then, or its rules do (`--take-ignored` removes it)"
+        };
         self.note(path, NoteWhat::Ignored, text);
-        true
+        !is_taken
     }
 
     pub(super) fn replace(

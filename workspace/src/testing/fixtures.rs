@@ -309,6 +309,20 @@ fn random_thing(random: &mut Random) -> Thing {
     }
 }
 
+/// Returns a random folder as it was last captured, as it is wanted, and as it is now.
+pub(crate) fn random_sides(random: &mut Random) -> [Things; 3] {
+    let count = random.below(14);
+    let last = random_things(random, count);
+    let (mut target, mut present) = (last.clone(), last.clone());
+    for _ in 0..random.below(6) {
+        edit(random, &mut target, false);
+    }
+    for _ in 0..random.below(6) {
+        edit(random, &mut present, false);
+    }
+    [last, target, present]
+}
+
 /// Returns a random folder.
 pub(crate) fn random_things(random: &mut Random, count: usize) -> Things {
     let mut things = Things::new();

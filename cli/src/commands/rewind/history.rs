@@ -54,6 +54,15 @@ pub(super) struct Prompt {
     pub captured: u64,
 }
 
+/// A point that the user marked.
+#[derive(Debug, Clone)]
+pub(super) struct UserMark {
+    pub label: String,
+    /// The offset of the point.
+    pub at: u64,
+    pub time_us: u64,
+}
+
 /// Facts of a session, as its hooks said them.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct SessionFacts {
@@ -67,6 +76,10 @@ pub(super) struct SessionFacts {
 #[derive(Debug, Default)]
 pub(super) struct History {
     pub prompts: Vec<Prompt>,
+    /// The points that the user marked, in the order of the log.
+    pub marks: Vec<UserMark>,
+    /// Offsets of answers and calls.
+    turns: Vec<u64>,
     pub facts: Option<SessionFacts>,
     /// True if hooks told the conversation: no session file can be written from it.
     pub is_of_documents: bool,
@@ -166,6 +179,17 @@ impl History {
         Ok(history)
     }
 
+    /// Returns the number of prompts before a point.
+    pub(super) fn prompts_before(&self, at: u64) -> usize {
+        self.prompts.partition_point(|prompt| prompt.at < at)
+    }
+
+    /// Returns `true` if a point is within the answer to a prompt: no conversation ends there.
+    pub(super) fn is_in_turn(&self, at: u64) -> bool {
+        let next = self.prompts.get(self.prompts_before(at)).map_or(u64::MAX, |prompt| prompt.at);
+        self.turns.iter().any(|turn| (at..next).contains(turn))
+    }
+
     /// Returns the folders that calls since an offset ran in, and that captures of the project do
     /// not have.
     pub(super) fn not_covered(&self, since: u64) -> Vec<PathBuf> {
@@ -205,6 +229,9 @@ impl History {
 
     fn add(&mut self, at: u64, time_us: u64, body: Option<&Body>) {
         self.last_us = self.last_us.max(time_us);
+        if matches!(body, Some(Body::ToolCalled(_) | Body::ToolReturned(_))) {
+            self.turns.push(at);
+        }
         match body {
             Some(Body::CheckpointMarked(mark)) => self.mark(at, time_us, mark),
             Some(Body::ToolCalled(_)) => {
@@ -223,6 +250,7 @@ impl History {
                     prompt.message = text_of(said);
                 }
             }
+            Some(Body::Message(said)) if said.role == "assistant" => self.turns.push(at),
             Some(Body::Application(said)) if said.name == "agent_documents" => {
                 self.is_of_documents = true;
             }
@@ -248,7 +276,18 @@ impl History {
         }
     }
 
+    /// Notes a mark of the user. A label is of its last mark.
+    fn mark_of_user(&mut self, at: u64, time_us: u64, mark: &CheckpointMarked) {
+        let label = mark.label.clone().filter(|_| mark.cause == MarkCause::Manual);
+        if let Some(label) = label {
+            self.marks.retain(|mark| mark.label != label);
+            let at = mark.at.as_ref().map_or(at, |point| point.next);
+            self.marks.push(UserMark { label, at, time_us });
+        }
+    }
+
     fn mark(&mut self, at: u64, time_us: u64, mark: &CheckpointMarked) {
+        self.mark_of_user(at, time_us, mark);
         let facts = mark.metadata.as_ref().map(milepost::Json::text);
         let MarkFacts { uncaptured, folder, with, .. } = MarkFacts::of(facts);
         if let Some(prompt) = self.prompts.last_mut().filter(|_| uncaptured) {

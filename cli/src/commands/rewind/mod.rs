@@ -183,32 +183,32 @@ fn on(
         print::list(source, &task, &history, out)?;
         return Ok(None);
     }
-    let chosen = match chosen(&history, &place.prompt)? {
-        Some(chosen) => chosen,
-        None => match print::pick(source, &task, &history, out)? {
-            Some(chosen) => chosen,
+    let target = match &place.prompt {
+        Named::None => match print::pick(source, &task, &history, out)? {
+            Some(named) => chosen(&history, &named)?,
             None => return Ok(None),
         },
+        named => chosen(&history, named)?,
     };
-    let gone = history.prompts.get(chosen..).unwrap_or_default();
-    let Some(prompt) = gone.first() else { return Err(no_prompt(&history)) };
+    let gone = history.prompts.get(history.prompts_before(target.at)..).unwrap_or_default();
     if let Some(folder) = folder.filter(|_| !args.conversation_only) {
         catch_up::calls(source, folder, &task.id, &history);
     }
     let agent = under_agent::variable();
     let is_dry = args.options.dry_run || agent.is_some();
-    let mut way = Way::of(source, args, (&task, &history), prompt, folder)?;
+    let mut way = Way::of(source, args, (&task, &history), target.at, folder)?;
     // Without a terminal, and for a plan only, contested paths stay.
     let asks = !args.yes && !is_dry;
     way.make_plan(source, asks, out)?;
     let not_covered = match args.conversation_only {
         true => Vec::new(),
-        false => history.not_covered(prompt.at),
+        false => history.not_covered(target.at),
     };
     let way_out = |way| (way, not_covered.as_slice());
-    print::plan(&task.id, gone, way_out(&way), is_dry, out)?;
+    print::plan(&task.id, (&target, gone), way_out(&way), is_dry, out)?;
     if let Some(agent) = agent {
-        let again = format!("milepost rewind {}@{}", words::encode(&task.id), prompt.label);
+        let again =
+            format!("milepost rewind {}@{}", words::encode(&task.id), words::encode(&target.label));
         return Err(under_agent::failure(agent).hint(format!("the user goes back with `{again}`")));
     }
     if is_dry {
@@ -216,7 +216,7 @@ fn on(
     }
     confirm(args.yes, "", "Go back?", out)?;
     let form = way.go(source, out)?;
-    print::went(&task, &form, way_out(&way), prompt, out)?;
+    print::went(&task, &form, way_out(&way), (&target, gone), out)?;
     Ok(way.resume)
 }
 
@@ -270,14 +270,29 @@ fn last_session(source: &dyn Backend) -> Result<TaskForm> {
         .hint("`milepost tasks` lists what was"))
 }
 
-/// Returns the index of the chosen prompt. `None`: none was named.
-fn chosen(history: &History, named: &Named) -> Result<Option<usize>> {
-    let found = match named {
-        Named::None => return Ok(None),
+/// The point to go back to: before a prompt, or at a mark of the user.
+struct Target {
+    label: String,
+    at: u64,
+    is_mark: bool,
+}
+
+/// Returns the named point.
+fn chosen(history: &History, named: &Named) -> Result<Target> {
+    let prompt = match named {
+        Named::None => None,
         Named::Back(back) => history.prompts.len().checked_sub(*back),
         Named::Label(label) => history.prompts.iter().rposition(|prompt| prompt.label == *label),
     };
-    found.map(Some).ok_or_else(|| no_prompt(history))
+    let prompt = prompt.and_then(|place| history.prompts.get(place));
+    let prompt = prompt.map(|it| Target { label: it.label.clone(), at: it.at, is_mark: false });
+    let is_named = |own: &str| match named {
+        Named::Label(label) => label == own || *label == words::encode(own),
+        _ => false,
+    };
+    let mark = || history.marks.iter().rfind(|mark| is_named(&mark.label));
+    let mark = || mark().map(|it| Target { label: it.label.clone(), at: it.at, is_mark: true });
+    prompt.or_else(mark).ok_or_else(|| no_prompt(history))
 }
 
 /// The failure for a session that was taken back to before its first prompt.
@@ -305,7 +320,7 @@ fn without_prompts(task: &TaskForm, history: &History) -> Failure {
 }
 
 fn no_prompt(history: &History) -> Failure {
-    let failure = Failure::new("the session has no such prompt");
+    let failure = Failure::new("the session has no such prompt or mark");
     match (history.prompts.first(), history.prompts.last()) {
         (Some(first), Some(last)) => {
             failure.hint(format!("it has {} to {}", first.label, last.label))

@@ -7,7 +7,7 @@ use crate::error::{Failure, Result, USAGE};
 pub(super) enum Named {
     /// None: the user picks one.
     None,
-    /// The label of its mark.
+    /// The label of its mark, or of one of the user.
     Label(String),
     /// A number of prompts from the end.
     Back(usize),
@@ -33,7 +33,8 @@ impl Place {
             return Ok(Self { session: session(name), prompt: Named::Back(back) });
         }
         if let Some((name, label)) = text.rsplit_once('@') {
-            let label = label_of(label).ok_or_else(|| wrong(text))?;
+            let label = Some(label).filter(|label| !label.is_empty()).ok_or_else(|| wrong(text))?;
+            let label = label_of(label).unwrap_or_else(|| label.to_owned());
             return Ok(Self { session: session(name), prompt: Named::Label(label) });
         }
         Ok(match label_of(text) {
@@ -51,9 +52,10 @@ fn label_of(text: &str) -> Option<String> {
 }
 
 fn wrong(text: &str) -> Failure {
-    Failure::new(format!("{text} names no prompt"))
-        .code_of(USAGE)
-        .hint("write `prompt-2`, or `~1` for the last prompt; `SESSION@prompt-2`, `SESSION~1`")
+    Failure::new(format!("{text} names no prompt")).code_of(USAGE).hint(
+        "write `prompt-2`, or `~1` for the last prompt; `SESSION@prompt-2`, `SESSION~1`; \
+               `@NAME` for a mark",
+    )
 }
 
 #[cfg(test)]
@@ -71,11 +73,12 @@ mod tests {
         assert_eq!(of("2"), (String::new(), label("prompt-2")));
         assert_eq!(of("@prompt-2"), (String::new(), label("prompt-2")));
         assert_eq!(of("s1@prompt-02"), ("s1".into(), label("prompt-2")));
+        assert_eq!(of("s1@best"), ("s1".into(), label("best")));
         assert_eq!(of("s1~3"), ("s1".into(), Named::Back(3)));
         assert_eq!(of("s1@~3"), ("s1".into(), Named::Back(3)));
         assert_eq!(of("~1"), (String::new(), Named::Back(1)));
         assert_eq!(of("s1"), ("s1".into(), Named::None));
-        for text in ["~0", "~x", "s1@", "s1@best"] {
+        for text in ["~0", "~x", "s1@"] {
             assert!(Place::parse(Some(text)).is_err(), "{text}");
         }
     }

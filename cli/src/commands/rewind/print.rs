@@ -7,7 +7,9 @@ use milepost_api::{Big, FilesForm, TaskForm};
 use milepost_workspace::{ConflictWhy, PathConflict, Plan};
 use serde_json::{Value, json};
 
-use super::history::{History, Prompt};
+use super::Target;
+use super::history::{History, Prompt, UserMark};
+use super::place::Named;
 use super::way::Way;
 use crate::backend::Backend;
 use crate::commands::confirm::{agrees, asked};
@@ -28,7 +30,7 @@ pub(super) fn pick(
     task: &TaskForm,
     history: &History,
     out: &mut Out,
-) -> Result<Option<usize>> {
+) -> Result<Option<Named>> {
     let all = &history.prompts;
     if out.json || !io::stdin().is_terminal() {
         return Err(Failure::new("no prompt is named")
@@ -38,8 +40,10 @@ pub(super) fn pick(
     list_some(source, task, (history, last), out)?;
     let answer = asked("Back to before which prompt? [number] ", out)?;
     let label = format!("prompt-{}", answer.trim_start_matches("prompt-"));
-    match all.iter().rposition(|prompt| prompt.label == label) {
-        Some(place) => Ok(Some(place)),
+    let marks = history.marks.iter().map(|mark| &mark.label);
+    let mut labels = all.iter().map(|prompt| &prompt.label).chain(marks);
+    match labels.find(|known| [&label, &answer].contains(known)) {
+        Some(known) => Ok(Some(Named::Label(known.clone()))),
         None if answer.is_empty() => Ok(None),
         None => Err(Failure::new("no such prompt: nothing was changed")),
     }
@@ -62,8 +66,12 @@ pub(super) fn list(
         json!({ "label": label, "text": text, "time_us": time_us, "calls": calls, "files": files })
     };
     let prompts: Vec<Value> = history.prompts.iter().map(form).collect();
+    let mark = |mark: &UserMark| json!({ "label": mark.label, "time_us": Big(mark.time_us) });
+    let marks: Vec<Value> = history.marks.iter().map(mark).collect();
     let not_covered = history.not_covered(0);
-    Ok(out.json(&json!({ "task": task.id, "prompts": prompts, "not_covered": not_covered }))?)
+    Ok(out.json(&json!({
+        "task": task.id, "prompts": prompts, "marks": marks, "not_covered": not_covered,
+    }))?)
 }
 
 fn list_some(
@@ -73,10 +81,20 @@ fn list_some(
     out: &mut Out,
 ) -> Result<()> {
     out.line(printable(&format!("session {}", task.id)))?;
-    for prompt in listed.unwrap_or_default() {
+    let listed = listed.unwrap_or_default();
+    let from = listed.first().map_or(0, |prompt| prompt.at);
+    let mut marks: Vec<_> = history.marks.iter().filter(|mark| mark.at >= from).collect();
+    marks.sort_by_key(|mark| std::cmp::Reverse(mark.at));
+    for prompt in listed {
+        while let Some(mark) = marks.pop_if(|mark| mark.at <= prompt.at) {
+            mark_line(mark, out)?;
+        }
         let files = prompt.files(source, task);
         let files = files.map_or_else(|| "? files".to_owned(), |files| count(files, "file"));
         line(prompt, Some(&files), out)?;
+    }
+    for mark in marks.into_iter().rev() {
+        mark_line(mark, out)?;
     }
     for folder in history.not_covered(0) {
         let folder = folder.display();
@@ -109,6 +127,12 @@ fn line(prompt: &Prompt, files: Option<&str>, out: &mut Out) -> Result<()> {
     Ok(out.line(printable(line.trim_end()))?)
 }
 
+/// Prints a mark of the user, which is at the files and the conversation of its place in the list.
+fn mark_line(mark: &UserMark, out: &mut Out) -> Result<()> {
+    let ago = age(now_us().saturating_sub(mark.time_us));
+    Ok(out.line(printable(&format!("  @{:<9} {ago:>4}  your mark", mark.label)))?)
+}
+
 /// Returns the sentence about a plan, and about folders that captures of the project leave out.
 fn summary(plan: Option<&Plan>, not_covered: &[PathBuf]) -> Option<String> {
     let plan = plan?;
@@ -128,7 +152,7 @@ fn summary(plan: Option<&Plan>, not_covered: &[PathBuf]) -> Option<String> {
 /// Prints what a rewind takes back. As JSON only if nothing else follows.
 pub(super) fn plan(
     task: &str,
-    gone: &[Prompt],
+    (target, gone): (&Target, &[Prompt]),
     (way, not_covered): (&Way, &[PathBuf]),
     is_dry: bool,
     out: &mut Out,
@@ -139,13 +163,16 @@ pub(super) fn plan(
             json!({ "label": label, "text": text, "prompt": message, "calls": calls, "late": late })
         };
         let prompts: Vec<Value> = gone.iter().map(prompt).collect();
-        let form = json!({ "task": task, "prompts": prompts, "plan": way.plan,
+        let form = json!({ "task": task, "to": target.label, "prompts": prompts, "plan": way.plan,
             "stay": way.stay(), "at_the_same_time": way.at_once, "not_covered": not_covered,
             "summary": summary(way.plan.as_ref(), not_covered), "dry_run": true });
         return if is_dry { Ok(out.json(&form)?) } else { Ok(()) };
     }
-    let first = gone.first().map_or("", |prompt| &prompt.label);
-    out.line(printable(&format!("back to before {first} of {task}")))?;
+    let place = match target.is_mark {
+        true => format!("mark `{}`", target.label),
+        false => format!("before {}", target.label),
+    };
+    out.line(printable(&format!("back to {place} of {task}")))?;
     for prompt in gone {
         line(prompt, None, out)?;
     }
@@ -192,9 +219,11 @@ pub(super) fn went(
     task: &TaskForm,
     form: &FilesForm,
     (way, not_covered): (&Way, &[PathBuf]),
-    prompt: &Prompt,
+    (target, gone): (&Target, &[Prompt]),
     out: &mut Out,
 ) -> Result<()> {
+    let prompt = gone.first();
+    let message = prompt.and_then(|prompt| prompt.message.as_ref());
     let restored = form.restored.as_ref();
     let plan = way.plan_of(form)?;
     let lineage = restored.map(|restored| restored.lineage.id);
@@ -203,12 +232,13 @@ pub(super) fn went(
     if out.json {
         return Ok(out.json(&json!({
             "task": task.id,
+            "to": target.label,
             "summary": summary(plan.as_ref(), not_covered),
             "plan": plan,
             "stay": way.stay(),
             "at_the_same_time": way.at_once,
             "not_covered": not_covered,
-            "prompt": prompt.message,
+            "prompt": message,
             "kept": kept,
             "lineage": lineage,
             "session": way.session.as_ref().map(|session| &session.id),
@@ -234,7 +264,7 @@ pub(super) fn went(
         out.line(printable(&format!("`{command}` {text}")))?;
     }
     let name = words::encode(&task.id);
-    if let Some(message) = &prompt.message {
+    if let Some((prompt, message)) = prompt.zip(message) {
         out.line(format!("{} was:", prompt.label))?;
         for line in message.lines() {
             out.line(format!("  {}", printable_lines(line)))?;

@@ -7,7 +7,7 @@ use milepost_api::{FilesAsked, FilesForm, FolderAsked, JobAsked, JobResult, Poin
 use milepost_formats::session_description;
 use milepost_workspace::{ConflictWhy, LeftWhy, PathConflict, Plan, TreePath};
 
-use super::history::{History, Prompt};
+use super::history::History;
 use super::new_session::{NewSession, Resume};
 use super::print;
 use crate::args;
@@ -17,7 +17,7 @@ use crate::commands::workspace_args;
 use crate::error::{Failure, Result};
 use crate::output::{JobBar, Out, note, words};
 
-/// The way back to before a prompt.
+/// The way back to before a prompt, or to a mark.
 pub(super) struct Way {
     task: String,
     to: PointForm,
@@ -43,10 +43,10 @@ impl Way {
         source: &dyn Backend,
         args: &args::Rewind,
         (task, history): (&TaskForm, &History),
-        prompt: &Prompt,
+        at: u64,
         folder: Option<&Path>,
     ) -> Result<Self> {
-        let to = source.point(&words::address(&task.id, task.active, prompt.at))?;
+        let to = source.point(&words::address(&task.id, task.active, at))?;
         let scope = match (args.files_only, args.conversation_only) {
             (true, _) => Scope::Files,
             (_, true) => Scope::State,
@@ -55,6 +55,10 @@ impl Way {
         let has_no_file = scope == Scope::All && history.is_of_documents;
         if scope == Scope::State && history.is_of_documents {
             let text = "hooks told the conversation of this session: no file of it is written";
+            return Err(Failure::new(text).hint("`--files-only` takes back the files"));
+        }
+        if scope != Scope::Files && history.is_in_turn(at) {
+            let text = "the mark is within the answer to a prompt, where no conversation ends";
             return Err(Failure::new(text).hint("`--files-only` takes back the files"));
         }
         // The agent keeps its conversation, so the log keeps it, too.
@@ -74,7 +78,7 @@ impl Way {
         let mut files = workspace_args::folder(folder, &args.options)?;
         files.choices.leave_others = true;
         let (task, plan, stay) = (task.id.clone(), None, Vec::new());
-        let at_once = history.at_once(prompt.at);
+        let at_once = history.at_once(at);
         Ok(Self { task, to, scope, files, plan, stay, at_once, session, resume, has_no_file })
     }
 

@@ -15,6 +15,10 @@ use crate::record::session::writer::{NewLine, Session};
 use crate::record::write::Refused;
 use crate::record::{Job, RecordReport, RecordedTask, document};
 
+/// The reason why the end of a session that still runs is left out.
+const OPEN: &str = "it is not complete: what of it may still change, and what follows it, is left \
+                    out; an export that is made later has it";
+
 /// Records an export. What was recorded before is not recorded again.
 pub(in crate::record) fn record(
     job: &Job<'_>,
@@ -35,6 +39,10 @@ pub(in crate::record) fn record(
     };
     for (number, why) in &document.bad {
         skip(progress, format!("message {number}"), why);
+    }
+    if let Some(number) = document.open {
+        let place = format!("{}: message {number}", job.name);
+        progress.note(Note::Skipped { place: &place, reason: OPEN });
     }
     if job.options.strict && !document.bad.is_empty() {
         return Ok(report);

@@ -1,6 +1,7 @@
 //! Authors of changes: histories of a run and of others, and what a restore that leaves the
 //! changes of others does with them. `docs/AGENTS.md` has the rules.
 
+mod named;
 mod recorder;
 mod rows;
 mod truth;

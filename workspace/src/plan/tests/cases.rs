@@ -3,7 +3,7 @@
 use milepost_codec::{ActionKind, PathBytes, Skip, SkipReason};
 
 use super::table::{plan_of, preview};
-use crate::plan::{Choices, ConflictWhy, NoteWhat, Plan, Trees, make};
+use crate::plan::{Choices, ConflictWhy, NoteWhat, Plan, PlanNote, Trees, make};
 use crate::testing::fixtures::{Thing, Things, path};
 use crate::testing::memory::MemoryChunks;
 
@@ -272,4 +272,8 @@ fn what_the_rules_of_the_target_ignore_is_kept_though_it_was_recorded_since() {
     assert!(gone(&all).contains(&"sub/x.log".to_owned()), "{all}");
     let preview = made(Choices::default().theirs(path("results")));
     assert!(gone(&preview).contains(&"results/run.csv".to_owned()), "{preview}");
+    // It may have been there then.
+    let goes =
+        |note: &PlanNote| note.path == path("results/run.csv") && note.text.starts_with("it goes");
+    assert_eq!((preview.uncompared, preview.notes.iter().any(goes)), (1, true), "{preview}");
 }

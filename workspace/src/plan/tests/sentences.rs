@@ -7,7 +7,7 @@ use crate::plan::{
     Choices, ConflictWhy, LeftOut, LeftOutChange, LeftPath, LeftWhy, NoteWhat, PathConflict, Plan,
     PlanNote, PlannedPath, Way,
 };
-use crate::testing::fixtures::{Random, Things, edit, path, random_things, seeds};
+use crate::testing::fixtures::{Random, Things, path, random_sides, seeds};
 use crate::testing::memory::MemoryChunks;
 
 const WHYS: [LeftWhy; 7] = [
@@ -144,15 +144,7 @@ fn each_way_that_a_conflict_names_resolves_it() {
     for seed in seeds(600) {
         let mut random = Random::new(seed);
         let chunks = MemoryChunks::default();
-        let count = random.below(14);
-        let last = random_things(&mut random, count);
-        let (mut target, mut present) = (last.clone(), last.clone());
-        for _ in 0..random.below(6) {
-            edit(&mut random, &mut target, false);
-        }
-        for _ in 0..random.below(6) {
-            edit(&mut random, &mut present, false);
-        }
+        let [last, target, mut present] = random_sides(&mut random);
         let skips = leave_out(&mut random, &mut present);
         let all = [&last, &target, &present];
         let made = plan_of(&chunks, all, &Choices::default(), &skips);

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use milepost_codec::{Skip, TreePath};
 
 use crate::plan::{Choices, ConflictWhy, PlannedRestore, Trees, make};
-use crate::testing::fixtures::{Random, Thing, Things, edit, follow, path, random_things, seeds};
+use crate::testing::fixtures::{Random, Thing, Things, follow, path, random_sides, seeds};
 use crate::testing::memory::MemoryChunks;
 
 pub(super) fn plan_of(
@@ -248,15 +248,7 @@ fn random_folders_are_planned_by_the_rules() {
     for seed in seeds(600) {
         let mut random = Random::new(seed);
         let chunks = MemoryChunks::default();
-        let count = random.below(14);
-        let last = random_things(&mut random, count);
-        let (mut target, mut present) = (last.clone(), last.clone());
-        for _ in 0..random.below(6) {
-            edit(&mut random, &mut target, false);
-        }
-        for _ in 0..random.below(4) {
-            edit(&mut random, &mut present, false);
-        }
+        let [last, target, present] = random_sides(&mut random);
         holds(&chunks, [&last, &target, &present], &format!("MILEPOST_SEED={seed}"));
     }
 }

@@ -1,6 +1,7 @@
 //! Calls of tools: when each was open, and the author of the changes between two captures.
 
 use super::history::{Doubt, Moment, Role, What};
+use super::reach::{Blame, Reaches};
 use crate::plan::Author;
 
 /// The calls of a history.
@@ -34,6 +35,8 @@ struct Call {
     is_from_elsewhere: bool,
     /// The changes that its marks leave unknown.
     doubt: Doubt,
+    /// Paths that it, and calls of other sessions that were open, may have changed.
+    reaches: Reaches,
 }
 
 impl Calls {
@@ -82,9 +85,9 @@ impl Calls {
 
     /// Returns the author of the changes between two captures, given by their places. The second
     /// may be the present. Without a first one it is unknown.
-    pub(super) fn author(&self, moments: &[Moment], from: Option<usize>, to: usize) -> Author {
+    pub(super) fn author(&self, moments: &[Moment], from: Option<usize>, to: usize) -> Blame {
         let Some(from) = from else {
-            return Author::Unknown;
+            return Blame::All(Author::Unknown);
         };
         let between = moments.get(from + 1..to).unwrap_or_default();
         let is_unsure = |n: usize| moments.get(n).is_some_and(|moment| moment.is_unsure);
@@ -92,33 +95,45 @@ impl Calls {
             |moment: &Moment| matches!(moment.what, What::Unread | What::Gap | What::Jumped { .. });
         let role = match moments.get(to).map(|moment| &moment.what) {
             Some(What::Captured { role, .. }) => *role,
-            Some(_) => return Author::Unknown,
+            Some(_) => return Blame::All(Author::Unknown),
             None => Role::Present,
         };
         if is_unsure(from) || is_unsure(to) || between.iter().any(is_gap) {
-            return Author::Unknown;
+            return Blame::All(Author::Unknown);
         }
-        match role {
-            Role::Placed => return Author::Others,
-            Role::Carried => return Author::Unknown,
-            _ if self.all.iter().any(|call| call.is_doubtful_within(from, to)) => {
-                return Author::Unknown;
-            }
-            _ if self.all.iter().any(|call| self.is_open_throughout(call, from, to)) => {
-                return Author::Run;
-            }
-            _ if self.all.iter().any(|call| call.is_open_within(from, to)) => {
-                return Author::Unknown;
-            }
-            _ => {}
-        }
+        let is_shared = |n: usize| moments.get(n).is_some_and(|it| it.doubt == Doubt::During);
         let is_quiet = || !between.iter().any(|moment| matches!(moment.what, What::Ran));
         let is_by_agent = self.agent.is_some_and(|agent| agent <= from);
-        match role {
+        Blame::All(match role {
+            Role::Placed => Author::Others,
+            Role::Carried => Author::Unknown,
+            _ if is_shared(from) || is_shared(to) || self.is_doubtful(from, to) => {
+                return self.shared(from, to);
+            }
+            _ if self.all.iter().any(|call| self.is_open_throughout(call, from, to)) => Author::Run,
+            _ if self.all.iter().any(|call| call.is_open_within(from, to)) => Author::Unknown,
             _ if is_by_agent => Author::Others,
             Role::Before | Role::Present if is_quiet() => Author::Others,
             _ => Author::Unknown,
+        })
+    }
+
+    fn is_doubtful(&self, from: usize, to: usize) -> bool {
+        self.all.iter().any(|call| call.is_doubtful_within(from, to))
+    }
+
+    /// Returns the authors of changes while calls of other sessions were open: paths tell.
+    fn shared(&self, from: usize, to: usize) -> Blame {
+        let is_untold =
+            |call: &Call| call.doubt > Doubt::During && call.is_doubtful_within(from, to);
+        let is_open = self.all.iter().any(|call| self.is_open_throughout(call, from, to));
+        if !is_open || self.all.iter().any(is_untold) {
+            return Blame::All(Author::Unknown);
         }
+        let mut reaches = Reaches::default();
+        let open = self.all.iter().filter(|call| call.is_open_within(from, to));
+        open.for_each(|call| reaches.add(&call.reaches));
+        Blame::Each(reaches)
     }
 
     /// Returns `true` if a call was certainly open all the time between two captures.
@@ -162,6 +177,7 @@ impl Calls {
             Some(call) => {
                 call.after = Some(n);
                 call.doubt = call.doubt.max(moment.doubt);
+                call.reaches.add(&moment.reaches);
             }
             None => self.all.push(Call::from_elsewhere(id, moment, since, n)),
         }
@@ -217,6 +233,7 @@ impl Call {
             is_over: false,
             is_from_elsewhere: false,
             doubt: if is_captured { moment.doubt } else { Doubt::Nothing },
+            reaches: if is_captured { moment.reaches.clone() } else { Reaches::unmarked() },
         }
     }
 

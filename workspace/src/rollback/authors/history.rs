@@ -10,6 +10,7 @@ use milepost::{Body, Engine, ErrorKind, Event, Hash, Header, Lineage, LineageId,
 use milepost::{Result, Scope, Task};
 use milepost_codec::RestoreOutcome;
 
+use super::reach::Reaches;
 use crate::error::is_lost;
 
 /// Maximum number of events before the target that are read, for calls that are open there.
@@ -29,6 +30,8 @@ pub(super) struct Moment {
     pub(super) is_unsure: bool,
     /// The changes around its call that a capture leaves unknown.
     pub(super) doubt: Doubt,
+    /// Paths that its call, and those of other sessions that were open, may have changed.
+    pub(super) reaches: Reaches,
     pub(super) what: What,
 }
 
@@ -60,7 +63,7 @@ pub(super) enum What {
 pub(super) enum Doubt {
     #[default]
     Nothing,
-    /// The changes during the call: another session's call was open.
+    /// The changes during the call, but for what paths tell: another session's call was open.
     During,
     /// Those before the capture that precedes the call, too: the tool may have begun before it.
     Before,
@@ -235,8 +238,8 @@ impl<'a> Folder<'a> {
 
 impl Moment {
     fn of(offset: Offset, what: What) -> Self {
-        let doubt = Doubt::Nothing;
-        Self { offset, actor: None, call: None, is_unsure: false, doubt, what }
+        let (doubt, reaches) = (Doubt::Nothing, Reaches::unmarked());
+        Self { offset, actor: None, call: None, is_unsure: false, doubt, reaches, what }
     }
 
     /// Adds to a capture what its mark says.
@@ -245,15 +248,15 @@ impl Moment {
         purpose: Role,
         call: Option<String>,
         actor: Option<String>,
-        doubt: Doubt,
+        (doubt, reaches): (Doubt, Reaches),
     ) {
         if let What::Captured { role, .. } = &mut self.what {
             *role = purpose;
         }
         self.call = call;
         self.actor = self.actor.take().or(actor);
-        self.is_unsure |= doubt > Doubt::Nothing;
-        self.doubt = doubt;
+        self.is_unsure |= doubt > Doubt::During;
+        (self.doubt, self.reaches) = (doubt, reaches);
     }
 }
 
@@ -363,7 +366,7 @@ impl Reading {
             Some(What::Restored | What::Captured { role: Role::Placed | Role::Carried, .. }) => {}
             Some(What::Captured { .. }) => {
                 if let Some(moment) = moment {
-                    moment.belong_to(purpose, call, header.actor, doubt(mark));
+                    moment.belong_to(purpose, call, header.actor, declared(mark));
                 }
             }
             _ => {
@@ -391,16 +394,19 @@ impl Reading {
     }
 }
 
-/// Returns the changes that a mark declares to be unknown.
-fn doubt(mark: &CheckpointMarked) -> Doubt {
-    let metadata = mark.metadata.as_ref().and_then(|metadata| metadata.value().ok());
+/// Returns the changes that a mark declares to be unknown, and the paths that calls may have
+/// changed.
+fn declared(mark: &CheckpointMarked) -> (Doubt, Reaches) {
+    let facts = mark.metadata.as_ref().and_then(|metadata| metadata.value().ok());
     let says = |name: &str| {
-        let value = metadata.as_ref().and_then(|metadata| metadata.get(name));
+        let value = facts.as_ref().and_then(|facts| facts.get(name));
         value.and_then(|value| value.as_bool()) == Some(true)
     };
-    match (says("shared"), says("uncaptured")) {
+    let is_shared = says("shared");
+    let doubt = match (is_shared, says("uncaptured")) {
         (_, true) => Doubt::Before,
         (true, false) => Doubt::During,
         (false, false) => Doubt::Nothing,
-    }
+    };
+    (doubt, Reaches::of(facts.as_ref(), is_shared))
 }

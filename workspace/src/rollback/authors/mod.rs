@@ -4,16 +4,19 @@
 //! ```text
 //! history  what the log says about the folder, in the order of its changes
 //! calls    calls of tools: when each was open, and the author of an interval
+//! reach    paths that calls may have changed, where those of several sessions overlap
 //! ```
 
 mod calls;
 mod history;
+mod reach;
 
 use milepost::{Engine, Error, ErrorKind, Hash, Point, Result, Task};
 use milepost_codec::{Capture, ChunkId};
 
 use self::calls::Calls;
 use self::history::{Folder, Role, What};
+use self::reach::Blame;
 use crate::chunks::Contents;
 use crate::error::is_lost;
 use crate::plan::{Author, Authors, Counted};
@@ -90,16 +93,16 @@ fn known(
             continue;
         }
         let author = calls.author(&moments, last, n);
-        if path.go(root, author)? {
+        if path.go(root, &author)? {
             last = Some(n);
         }
     }
     let folder_has = engine.last_capture(task)?;
     if let Some(root) = folder_has.filter(|root| named != Some(*root)) {
-        path.go(root, Author::Unknown)?;
+        path.go(root, &Blame::All(Author::Unknown))?;
     }
     let author = calls.author(&moments, last, moments.len());
-    path.end(present.tree, author)?;
+    path.end(present.tree, &author)?;
     Ok(path.authors)
 }
 
@@ -129,7 +132,7 @@ struct Path<'a> {
 impl Path<'_> {
     /// Adds the changes up to a capture. Returns `false` if it is lost or damaged: then the changes
     /// up to the next one are unknown.
-    fn go(&mut self, Hash(root): Hash, author: Author) -> Result<bool> {
+    fn go(&mut self, Hash(root): Hash, author: &Blame) -> Result<bool> {
         let done = tree::capture(self.contents, &ChunkId(root)).and_then(|capture| {
             let folder = capture.folder.as_bytes();
             // Between two captures of the folder, one of another folder says nothing.
@@ -151,15 +154,18 @@ impl Path<'_> {
     }
 
     /// Adds the changes up to the present.
-    fn end(&mut self, tree: ChunkId, author: Author) -> Result<()> {
+    fn end(&mut self, tree: ChunkId, author: &Blame) -> Result<()> {
         let is_here = self.folder.is_none_or(|folder| folder == self.at_folder);
         // The present has such files, as far as the target has them.
         self.add(Counted { tree, budget: None, by_size: Vec::new() }, author, is_here)
     }
 
-    fn add(&mut self, to: Counted, author: Author, is_here: bool) -> Result<()> {
-        let author = if self.is_sure && is_here { author } else { Author::Unknown };
-        self.authors.add(self.contents, &self.at, &to, author)?;
+    fn add(&mut self, to: Counted, author: &Blame, is_here: bool) -> Result<()> {
+        let is_known = self.is_sure && is_here;
+        self.authors.add(self.contents, &self.at, &to, &|path| match is_known {
+            true => author.of(path),
+            false => Author::Unknown,
+        })?;
         self.at = to;
         self.is_sure = true;
         Ok(())

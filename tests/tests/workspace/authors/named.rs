@@ -1,0 +1,75 @@
+//! Calls of two sessions at once: paths that tools name tell whose a change is.
+
+use milepost::Scope;
+use milepost_workspace::{ConflictWhy, LeftWhy};
+
+use crate::{Scene, none};
+
+/// A call of the run that other sessions' calls overlap with. Marks declare the paths of both.
+fn shared(own: Option<&str>, others: Option<&str>) -> String {
+    let list = |name: &str, paths: Option<&str>| {
+        paths.map_or_else(String::new, |paths| format!(r#", "{name}": [{paths}]"#))
+    };
+    format!(r#"{{"shared": true{}{}}}"#, list("paths", own), list("others", others))
+}
+
+/// Plays such a call, which changes `mine`, `theirs` and `third`. Returns the paths that go back,
+/// that stay with others, and that are asked about.
+fn played(own: Option<&str>, others: Option<&str>) -> [Vec<String>; 3] {
+    let scene = Scene::begin();
+    for file in ["mine", "theirs", "third"] {
+        scene.write(file, "start");
+    }
+    scene.prompt();
+    scene.capture("start");
+    let says = shared(own, others);
+    scene.before("agent", "c1", Some(&says));
+    scene.called("agent", "c1");
+    for file in ["mine", "theirs", "third"] {
+        scene.write(file, "changed");
+    }
+    scene.returned("agent", "c1");
+    scene.after("agent", "c1", Some(&says));
+    let choices = none().leave_others();
+    let plan = scene.workspace.plan(&scene.engine, &scene.point("start"), &choices).unwrap();
+    let asked = plan.conflicts.iter().inspect(|it| assert_eq!(it.why, ConflictWhy::AuthorUnknown));
+    let asked: Vec<_> = asked.map(|it| it.path.as_ref().unwrap().to_string()).collect();
+    let left = plan.left.iter().inspect(|it| assert_eq!(it.why, LeftWhy::Changed));
+    let left: Vec<_> = left.map(|it| it.path.to_string()).collect();
+    let is_back = |file: &&str| ![&asked, &left].iter().any(|all| all.iter().any(|it| it == file));
+    let back: Vec<_> = ["mine", "theirs", "third"].iter().filter(|it| is_back(it)).collect();
+    if asked.is_empty() {
+        let point = scene.point("start");
+        scene.workspace.restore(&scene.engine, &point, Scope::All, None, &choices).unwrap();
+        for file in ["mine", "theirs", "third"] {
+            let text = if back.contains(&&file) { "start" } else { "changed" };
+            assert_eq!(scene.read(file), text, "{file}");
+        }
+    }
+    [back.into_iter().map(|it| (*it).to_owned()).collect(), left, asked]
+}
+
+fn paths(paths: &[&str]) -> Vec<String> {
+    paths.iter().map(|path| (*path).to_owned()).collect()
+}
+
+#[test]
+fn a_path_that_one_call_names_is_of_its_session_though_another_ran_at_once() {
+    let (mine, theirs) = (Some(r#""mine""#), Some(r#""theirs""#));
+    let is = |own, others, back: &[&str], left: &[&str], asked: &[&str]| {
+        assert_eq!(
+            played(own, others),
+            [paths(back), paths(left), paths(asked)],
+            "{own:?} {others:?}"
+        );
+    };
+    is(mine, theirs, &["mine"], &["theirs"], &["third"]);
+    is(mine, None, &["mine"], &[], &["theirs", "third"]);
+    // The others' calls change what they name: the rest is of the command.
+    is(None, theirs, &["mine", "third"], &["theirs"], &[]);
+    is(None, Some(""), &["mine", "theirs", "third"], &[], &[]);
+    is(None, None, &[], &[], &["mine", "theirs", "third"]);
+    is(mine, mine, &[], &[], &["mine", "theirs", "third"]);
+    // A list with a path that is none says nothing.
+    is(Some(r#""mine", 3"#), None, &[], &[], &["mine", "theirs", "third"]);
+}
