@@ -405,7 +405,7 @@ pub fn next_step(remedy: Remedy) -> Cow<'static, str> {
         }
         Remedy::CheckFolder => "see that the folder can be read",
         Remedy::NameFormat => {
-            "`--format` says how a run is written down; of JSON checkpoints give a project's \
+            "`--format NAME` says how a run is written down; of JSON checkpoints give a project's \
              folder, or the one with the ckpt-*.json files"
         }
         Remedy::NameOtherFormat(format) => {

@@ -161,7 +161,23 @@ fn seed_000_recorded_checkpoints_are_files_whose_states_an_import_brings_back() 
     let exported = one.say("export run new --format checkpoints");
     assert_eq!(exported.code, 0, "{exported:?}");
     assert!(exported.err.contains("left out"), "{exported:?}");
+    assert!(exported.err.contains("`--all-lineages` takes them too"), "{exported:?}");
     let files = content(&one.path("new"));
+    one.say("export run --all-lineages").failed(2, "is for --format checkpoints");
+    let said = one.json("export run all --format checkpoints --all-lineages");
+    let all = content(&one.path("all"));
+    assert_eq!(
+        (&said["elsewhere"], all.len()),
+        (&json!("0"), one.items("checkpoints run").as_array().unwrap().len())
+    );
+    for (name, text) in &files {
+        assert_eq!(all.get(name), Some(text), "{name}");
+    }
+    assert!(files.len() < all.len());
+    for (name, text) in all.iter().filter(|(name, _)| !files.contains_key(*name)) {
+        let file: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(file["lineage"], 0, "{name}");
+    }
     let early: Value = serde_json::from_str(&files["ckpt-run-1.json"]).unwrap();
     assert_eq!((&early["step_name"], &early["metadata"]), (&json!("early"), &json!({"score": 1})));
     let failed = files.values().find(|text| text.contains("\"first\"")).unwrap();

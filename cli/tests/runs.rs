@@ -131,6 +131,12 @@ fn what_is_nothing_known_is_refused_and_a_format_that_is_named_is_believed() {
     assert_eq!(place.json("state chat")["message_count"], 1);
     let folder = place.path("empty");
     fs::create_dir(folder).unwrap();
+    // A file of a program that is not read is named by it, alone as in a folder.
+    place.write("empty/out.jsonl", "{\"type\":\"thread.started\",\"thread_id\":\"t\"}\n");
+    for input in ["empty", "empty/out.jsonl"] {
+        place.say(&format!("import {input}")).failed(1, "the rollout-*.jsonl of the thread");
+    }
+    fs::remove_file(place.path("empty/out.jsonl")).unwrap();
     place.say("import empty").failed(1, "no ckpt-*.json file");
     place.say("import empty --format claude-code").failed(1, "no session in it");
     place.say("import empty --format openai").failed(1, "no run of openai in it");

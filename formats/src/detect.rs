@@ -167,7 +167,11 @@ pub fn objects(start: &[u8], format: Format) -> Vec<u8> {
 
 /// Fields of the first object of files that are not read, and what they are.
 const FOREIGN: [(&[&str], &str); 9] = [
-    (&["type", "thread_id"], "a stream of events of Codex (`codex exec --json`)"),
+    (
+        &["type", "thread_id"],
+        "a stream of events of Codex (`codex exec --json`; the rollout-*.jsonl of the thread, \
+         below `sessions` in the folder of Codex, has all of them)",
+    ),
     (&["id", "timestamp", "instructions"], "a session of Codex from before September 2025"),
     (&["mapping", "current_node"], "a conversation exported from ChatGPT"),
     (&["id", "source", "action"], "a trajectory of OpenHands"),

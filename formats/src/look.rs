@@ -79,6 +79,9 @@ pub fn look(
         false => Vec::new(),
     };
     let detected = from_content(&start).is_some() || is_trajectory(path);
+    if !detected && !is_export(&start) && foreign(&start).is_some() {
+        return Ok(vec![Input::Unread(path.to_owned(), why_unread(&start))]);
+    }
     Ok(vec![match detected && !is_export(&start) {
         true => Input::Run(path.to_owned()),
         false => Input::Export(path.to_owned()),

@@ -72,6 +72,9 @@ pub struct Export {
     /// The form of the export.
     #[arg(long, default_value = "export")]
     pub format: ExportFormat,
+    /// With `--format checkpoints`: also the checkpoints of lineages that are not active.
+    #[arg(long)]
+    pub all_lineages: bool,
     /// Include the captured files.
     #[arg(long, conflicts_with = "redact")]
     pub files: bool,
@@ -112,6 +115,9 @@ impl Export {
                 .code_of(USAGE)
                 .hint("`milepost export TASK DIR --format checkpoints`")
         };
+        if self.all_lineages && self.format == ExportFormat::Export {
+            return Err(usage("--all-lineages is for --format checkpoints".into()));
+        }
         match (self.format, self.named.as_deref(), self.dir.as_deref()) {
             (ExportFormat::Export, task, None) => Ok((task, None)),
             (ExportFormat::Export, _, Some(dir)) => {

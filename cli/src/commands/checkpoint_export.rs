@@ -32,7 +32,8 @@ pub fn run(
     let mut files = Files { folder, written: Vec::new() };
     let mut bars = Bars::new(0, out);
     let mut sink = |name: &str, bytes: &[u8]| files.write(name, bytes);
-    let exported = checkpoint_folder::export(engine, tasks, &mut sink, &mut bars)?;
+    let exported =
+        checkpoint_folder::export(engine, tasks, args.all_lineages, &mut sink, &mut bars)?;
     let ExportedFiles { tasks: with_files, files: checkpoints, elsewhere } = exported;
     if checkpoints == 0 {
         return Err(Failure::new("there is no checkpoint to export")
@@ -41,7 +42,10 @@ pub fn run(
     files.end()?;
     if elsewhere > 0 {
         let others = count(elsewhere, "checkpoint");
-        note(&format!("{others} left out: not in the history of an active lineage"));
+        note(&format!(
+            "{others} left out: not in the history of an active lineage; `--all-lineages` takes \
+             them too"
+        ));
     }
     if out.json {
         return Ok(out.json(&json!({

@@ -103,11 +103,11 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
     match args.command {
         Command::Demo(args) => demo::run(&store, &args, out),
         Command::DemoWorker(args) => demo::worker(&store, &args),
-        Command::Record(args) => record::run(&store, &args, out),
-        Command::Import(args) => import::run(&store, &args, out),
+        Command::Record(args) => or_elsewhere(&store, record::run(&store, &args, out)),
+        Command::Import(args) => or_elsewhere(&store, import::run(&store, &args, out)),
         Command::Init(args) => init::run(&store, &args, out),
         Command::Key(args) => key::run(&args.file, out),
-        Command::Run(args) => run::run(&store, &args, out),
+        Command::Run(args) => or_elsewhere(&store, run::run(&store, &args, out)),
         Command::Repair(args) => repair::run(&store, &args, out),
         Command::Trust(args) => trust::run(&store, &args, out),
         Command::Serve(args) => serve::run(store, &args, out),
@@ -136,6 +136,15 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
             on_found(&store, command, out).map_err(|failure| store.or_in_other(failure))
         }
     }
+}
+
+/// Notes the store of this project's sessions of coding agents, if a command that recorded used
+/// another one.
+fn or_elsewhere(store: &StoreArgs, done: Result<()>) -> Result<()> {
+    if let Some(other) = store.other_here() {
+        note(&in_other(&other));
+    }
+    done
 }
 
 /// Runs a command on an existing store, opened by this process or by another one.

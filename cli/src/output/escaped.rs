@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::io::{self, Write};
 
 use super::text::turns;
 
@@ -76,6 +77,24 @@ fn add_bytes(bytes: &[u8], out: &mut String) {
     }
 }
 
+/// A writer of JSON text on one line: line breaks, which are between its values, become spaces.
+pub struct OneLine<W>(pub W);
+
+impl<W: Write> Write for OneLine<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let is_break = |byte: &u8| matches!(byte, b'\n' | b'\r');
+        match bytes.iter().position(is_break) {
+            None => self.0.write(bytes),
+            Some(0) => self.0.write(b" "),
+            Some(end) => self.0.write(bytes.get(..end).unwrap_or_default()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,6 +107,14 @@ mod tests {
         assert!(!shown.contains(|c: char| c.is_control() || turns(c)), "{shown}");
         let read: serde_json::Value = serde_json::from_str(&shown).unwrap();
         assert_eq!(read, value);
+    }
+
+    #[test]
+    fn json_with_line_breaks_is_one_line_of_the_same_value() {
+        let text = "{\n \"a\\n\": [1.50,\r\n 2]\n}";
+        let mut line = OneLine(Vec::new());
+        line.write_all(text.as_bytes()).unwrap();
+        assert_eq!(String::from_utf8(line.0).unwrap(), "{  \"a\\n\": [1.50,   2] }");
     }
 
     #[test]

@@ -39,7 +39,7 @@ use serde_json::Value;
 
 pub use bars::bar;
 pub use body_text::{BodyLine, body_lines, print_body};
-use escaped::{Escaped, escaped};
+use escaped::{Escaped, OneLine, escaped};
 pub use fitted_table::{FittedRow, FittedTable, NONE};
 pub use job_bar::JobBar;
 pub use outcomes::{outcome_mark, outcomes};
@@ -202,11 +202,12 @@ impl Out {
         }
     }
 
-    /// Prints a value as one line of JSON.
+    /// Prints a value as one line of JSON. Values that are stored with line breaks between their
+    /// parts are printed with spaces there.
     pub fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
         match self.terminal {
-            true => self.raw(&serde_json::to_string(value)?)?,
-            false => serde_json::to_writer(&mut self.stdout, value)?,
+            true => self.raw(&serde_json::to_string(value)?.replace(['\n', '\r'], " "))?,
+            false => serde_json::to_writer(OneLine(&mut self.stdout), value)?,
         }
         self.stdout.write_all(b"\n")
     }

@@ -39,7 +39,8 @@ pub struct ExportedFiles {
     pub elsewhere: u64,
 }
 
-/// Exports the checkpoints in the history of each task's active lineage, oldest first.
+/// Exports the checkpoints in the history of each task's active lineage, oldest first, and of its
+/// other lineages, if `all` is true: those files have the lineage in a field.
 ///
 /// # Errors
 ///
@@ -48,6 +49,7 @@ pub struct ExportedFiles {
 pub fn export(
     engine: &Engine,
     tasks: &[String],
+    all: bool,
     sink: &mut FileSink<'_>,
     progress: &mut dyn Progress,
 ) -> Result<ExportedFiles> {
@@ -55,10 +57,16 @@ pub fn export(
     let (mut done, mut names) = (ExportedFiles::default(), HashSet::new());
     for id in tasks {
         let task = engine.task(id)?;
-        let (checkpoints, elsewhere) = history(engine, &task)?;
-        let mut ids = Ids::new(&checkpoints);
-        for checkpoint in &checkpoints {
-            let (id, text) = file(engine, &task, checkpoint, &mut ids)?;
+        let (mut checkpoints, others) = history(engine, &task)?;
+        let own = checkpoints.len();
+        if all {
+            checkpoints.extend(others);
+        } else {
+            done.elsewhere += others.len() as u64;
+        }
+        let mut ids = Ids::new(checkpoints.get(..own).unwrap_or_default());
+        for (at, checkpoint) in checkpoints.iter().enumerate() {
+            let (id, text) = file(engine, &task, checkpoint, at >= own, &mut ids)?;
             if text.len() as u64 > FILE_MAX {
                 let limit = FILE_MAX >> 20;
                 return Err(Error::invalid(format!("its file would be over {limit} MiB"))
@@ -69,15 +77,14 @@ pub fn export(
         }
         done.tasks += u64::from(!checkpoints.is_empty());
         done.files += checkpoints.len() as u64;
-        done.elsewhere += elsewhere;
     }
     progress.end();
     Ok(done)
 }
 
-/// Returns the checkpoints in the history of a task's active lineage, oldest first, and the number
-/// of checkpoints on other lineages.
-fn history(engine: &Engine, task: &Task) -> Result<(Vec<Checkpoint>, u64)> {
+/// Returns the checkpoints in the history of a task's active lineage, oldest first, and those of
+/// other lineages, one lineage after another.
+fn history(engine: &Engine, task: &Task) -> Result<(Vec<Checkpoint>, Vec<Checkpoint>)> {
     let lineages = task.lineages()?;
     let mut ends: HashMap<LineageId, u64> = HashMap::new();
     let (mut id, mut end) = (task.lineage().id(), u64::MAX);
@@ -92,13 +99,13 @@ fn history(engine: &Engine, task: &Task) -> Result<(Vec<Checkpoint>, u64)> {
         limit: Some(PAGE),
         ..CheckpointQuery::default()
     };
-    let (mut checkpoints, mut elsewhere) = (Vec::new(), 0);
+    let (mut checkpoints, mut others) = (Vec::new(), Vec::new());
     loop {
         let page = engine.query().checkpoints(&query)?;
         for checkpoint in page.items {
             match ends.get(&checkpoint.lineage).is_some_and(|end| checkpoint.mark < *end) {
                 true => checkpoints.push(checkpoint),
-                false => elsewhere += 1,
+                false => others.push(checkpoint),
             }
         }
         query.cursor = page.next;
@@ -107,7 +114,8 @@ fn history(engine: &Engine, task: &Task) -> Result<(Vec<Checkpoint>, u64)> {
         }
     }
     checkpoints.sort_by_key(|checkpoint| (checkpoint.at, checkpoint.mark, checkpoint.lineage));
-    Ok((checkpoints, elsewhere))
+    others.sort_by_key(|checkpoint| (checkpoint.lineage, checkpoint.at, checkpoint.mark));
+    Ok((checkpoints, others))
 }
 
 /// The ids of a task's files.
@@ -203,6 +211,7 @@ fn file(
     engine: &Engine,
     task: &Task,
     checkpoint: &Checkpoint,
+    is_elsewhere: bool,
     ids: &mut Ids,
 ) -> Result<(String, String)> {
     let lineage = task.lineage_named(checkpoint.lineage)?;
@@ -249,6 +258,9 @@ fn file(
         ("error".to_owned(), json(error)),
         ("metadata".to_owned(), json(metadata)),
     ];
+    if is_elsewhere {
+        extra.put("lineage", Json::new(checkpoint.lineage.to_string())?);
+    }
     let extra = extra.into_fields().into_iter();
     fields.extend(extra.map(|(name, value)| (name, value.text().to_owned())));
     let line = |(name, value): &(String, String)| format!("  {}: {value}", text(name));

@@ -118,7 +118,7 @@ fn within(project: &Path, named: &Path) -> Result<TreePath> {
     let wrong = |why: &str| {
         Failure::new(format!("{} cannot be captured: {why}", named.display()))
             .code_of(USAGE)
-            .hint("`--also` takes paths of files and folders within the project")
+            .hint("`--also PATH` takes files and folders within the project")
     };
     let path = store_locator::here()?.join(named);
     let Some(Component::Normal(name)) = path.components().next_back() else {

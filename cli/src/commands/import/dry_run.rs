@@ -16,7 +16,7 @@ use crate::args::Import;
 use crate::backend::Remote;
 use crate::error::{Failure, Result};
 use crate::output::words::encode;
-use crate::output::{Out, printable};
+use crate::output::{Out, printable, shell_word};
 use crate::store_locator::StoreArgs;
 
 /// The store that an import would add to.
@@ -100,7 +100,11 @@ fn exports(args: &Import) -> Result<Vec<(PathBuf, ExportImport)>> {
                 return Err(Failure::new(format!(
                     "--dry-run is for exports and shares, and {shown} is neither"
                 ))
-                .hint("`--store DIR` imports it into a store of its own"));
+                .hint(format!(
+                    "`milepost --store DIR import {}` without --dry-run imports it into a store \
+                     of its own",
+                    shell_word(&shown)
+                )));
             };
             let import = ExportImport::begin(ExportInput::open(&path)?)?;
             exports.push((path, import));

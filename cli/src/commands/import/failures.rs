@@ -23,8 +23,8 @@ pub fn tell(fact: &JobNote, style: ErrorStyle) {
         JobNote::SessionsIgnored { folder, sessions } => {
             let sessions = count(sessions.0, "session");
             note(&format!(
-                "{folder}: {sessions} of coding agents in it too: `--format` with the name of the \
-                 agent takes them"
+                "{folder}: {sessions} of coding agents in it too: `--format NAME` with the name of \
+                 the agent takes them"
             ));
         }
         JobNote::FilesIgnored { folder, files } => {

@@ -9,10 +9,15 @@ use crate::format::Format;
 use crate::input::Reader;
 use crate::json_object::check_depth;
 use crate::progress::{Note, Progress, Unit, Work};
+use crate::record::exclusive::Exclusive;
 use crate::record::session::line::is_name;
 use crate::record::session::writer::{NewLine, Session};
 use crate::record::write::Refused;
 use crate::record::{Job, RecordReport, RecordedTask, document};
+
+/// The reason why the end of a session that still runs is left out.
+const OPEN: &str = "it is not complete: what of it may still change, and what follows it, is left \
+                    out; an export that is made later has it";
 
 /// Records an export. What was recorded before is not recorded again.
 pub(in crate::record) fn record(
@@ -35,6 +40,10 @@ pub(in crate::record) fn record(
     for (number, why) in &document.bad {
         skip(progress, format!("message {number}"), why);
     }
+    if let Some(number) = document.open {
+        let place = format!("{}: message {number}", job.name);
+        progress.note(Note::Skipped { place: &place, reason: OPEN });
+    }
     if job.options.strict && !document.bad.is_empty() {
         return Ok(report);
     }
@@ -43,6 +52,7 @@ pub(in crate::record) fn record(
         false => job.task_id(),
     };
     let failed = |error: Error| error.at(job.name);
+    let _alone = Exclusive::wait(job.store, &id)?;
     let mut session = Session::new(job.store, &SESSIONS, &id, &job.options.user).map_err(failed)?;
     let total = Some(document.lines.len() as u64);
     progress.begin(Work { name: job.name, unit: Unit::Items, total });

@@ -34,6 +34,8 @@ pub struct Document {
     pub lines: Vec<SessionLine>,
     /// Number and reason of each message that cannot be read.
     pub bad: Vec<(usize, String)>,
+    /// Number of the first message that is not complete. Nothing behind it is read.
+    pub open: Option<usize>,
 }
 
 /// Returns the lines of a document, or the reason why it is none.
@@ -51,22 +53,26 @@ pub fn read(text: &str) -> Result<Document, String> {
         &name_of(&id),
         SessionLine { time_us: time(&info, "created"), events, ..SessionLine::default() },
     );
-    let mut bad = Vec::new();
+    let (mut bad, mut open) = (Vec::new(), None);
     let last_answer = messages.iter().rposition(is_answer);
     for (at, message) in messages.iter().enumerate() {
         // A prompt may wait for the end of an answer.
         let has_next = last_answer.is_some_and(|last| at < last);
         match Spoken::of(message, has_next) {
             Ok(spoken) => {
+                if spoken.parts.iter().any(|part| part.text("id").is_none()) {
+                    bad.push((at + 1, "a part without an `id`".to_owned()));
+                }
                 spoken.lines(&mut lines);
                 if !spoken.is_whole {
+                    open = Some(at + 1);
                     break;
                 }
             }
             Err(why) => bad.push((at + 1, why)),
         }
     }
-    Ok(Document { id, lines: lines.lines, bad })
+    Ok(Document { id, lines: lines.lines, bad, open })
 }
 
 /// Returns `true` for a message of the agent.
