@@ -76,12 +76,11 @@ pub fn backup(engine: &Engine, plan: &RetentionPlan) -> Result<Option<PathBuf>> 
         time_us += 1;
     };
     part.write(engine, &tasks)?;
-    fs::rename(&part.path, folder.join(&name)).map_err(failed)?;
-    sync_folder(&folder).map_err(failed)?;
+    part.publish(&folder, &name).map_err(failed)?;
     Ok(Some(Path::new(FOLDER).join(name)))
 }
 
-/// A backup that is being written. Dropped, it removes its file unless that was renamed.
+/// A backup that is being written. Dropped, it removes its file unless that was published.
 struct Part {
     file: File,
     path: PathBuf,
@@ -94,6 +93,15 @@ impl Part {
         export_file::export(engine, tasks, options, &mut |bytes| file.write_all(bytes), &mut ())?;
         let synced = file.flush().and_then(|()| self.file.sync_all());
         synced.map_err(|error| Error::from(error).at(self.path.display()))
+    }
+
+    /// Gives the file its name, durably. A file whose name may not be durable is removed.
+    fn publish(&self, folder: &Path, name: &str) -> io::Result<()> {
+        let named = folder.join(name);
+        fs::rename(&self.path, &named)?;
+        sync_folder(folder).inspect_err(|_| {
+            let _ = fs::remove_file(&named);
+        })
     }
 }
 

@@ -2,11 +2,14 @@
 //! taken.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
-use milepost::events::{Attachment, Data, Message};
+use std::collections::{BTreeMap, BTreeSet};
+
+use milepost::events::{Attachment, Data, Message, StepStarted};
 use milepost::query::{CheckpointOrder, CheckpointQuery, TaskQuery};
 use milepost::transfer::ExportItem;
 use milepost::{Append, Engine, ErrorKind, Json, Mark, Options};
 use milepost_tests::bodies;
+use milepost_tests::seed::{Random, number, seed};
 
 #[test]
 fn one_event_larger_than_the_backlog_is_taken() {
@@ -146,4 +149,143 @@ fn ids_and_aliases_of_1024_bytes_are_found_after_reopens_rebuilds_restores_and_i
     engine.transfer().export(false).unwrap().task(&id, &mut take).unwrap();
     import.finish().unwrap();
     check_long(&other, &id, &aliases);
+}
+
+/// A name of parts that sort, end or count in another way than others, up to more bytes than are
+/// accepted.
+fn name(random: &mut Random) -> String {
+    const PARTS: [&str; 12] =
+        ["a", "b", "0", "\u{1}", "\0", " ", "\u{7f}", "é", "\u{ffff}", "\u{10ffff}", "/", "-"];
+    let some = |random: &mut Random| PARTS[random.below(PARTS.len() as u64) as usize];
+    let mut name: String = (0..random.below(4)).map(|_| some(random)).collect();
+    if random.below(4) == 0 {
+        let part = some(random);
+        let due = 1021 + random.below(6) as usize;
+        while name.len() + part.len() <= due {
+            name.push_str(part);
+        }
+    }
+    name
+}
+
+/// All pages of a list of tasks.
+fn tasks_of(engine: &Engine, query: &TaskQuery) -> Vec<String> {
+    let (mut found, mut cursor) = (Vec::new(), None);
+    loop {
+        let query = TaskQuery { limit: Some(3), cursor, ..query.clone() };
+        let page = engine.query().tasks(&query).unwrap();
+        found.extend(page.items.into_iter().map(|task| task.id));
+        cursor = page.next;
+        if cursor.is_none() {
+            return found;
+        }
+    }
+}
+
+/// All pages of a list of the checkpoints of a task: their times, and the greatest alias of each.
+fn checkpoints_of(engine: &Engine, id: &str, order: CheckpointOrder) -> Vec<(u64, String)> {
+    let (mut found, mut cursor) = (Vec::new(), None);
+    loop {
+        let (task, limit) = (Some(id.to_owned()), Some(3));
+        let query = CheckpointQuery { task, limit, order, cursor, ..CheckpointQuery::default() };
+        let page = engine.query().checkpoints(&query).unwrap();
+        let of = |mut found: milepost::Checkpoint| {
+            (found.time_us, found.aliases.pop().unwrap_or_default())
+        };
+        found.extend(page.items.into_iter().map(of));
+        cursor = page.next;
+        if cursor.is_none() {
+            return found;
+        }
+    }
+}
+
+/// Starts a task, and up to 40 more with such names and users. Returns those that are taken.
+fn started(engine: &Engine, random: &mut Random) -> BTreeMap<String, String> {
+    engine.start_task("t", "ana").unwrap();
+    let mut tasks = BTreeMap::from([("t".to_owned(), "ana".to_owned())]);
+    for _ in 0..40 {
+        let (id, mut user) = (name(random), name(random));
+        if random.below(2) == 0 {
+            user = "ana".to_owned();
+        }
+        match engine.start_task(&id, &user) {
+            Ok(_) => assert_eq!(tasks.insert(id, user), None),
+            Err(error) if error.kind() == ErrorKind::Conflict => {
+                assert!(tasks.contains_key(&id), "{id:?}");
+            }
+            Err(error) => {
+                let plain = |name: &String, most| {
+                    (1..=most).contains(&name.len()) && !name.contains(char::is_control)
+                };
+                assert_eq!(error.kind(), ErrorKind::Invalid, "{id:?} {user:?}: {error}");
+                assert!(!plain(&id, 1024) || !plain(&user, 200), "{id:?} {user:?}: {error}");
+            }
+        }
+    }
+    tasks
+}
+
+#[test]
+fn names_and_times_at_their_bounds_are_refused_or_found_in_their_order() {
+    const TIMES: [u64; 6] = [0, 1, i64::MAX as u64, i64::MAX as u64 + 1, u64::MAX - 1, u64::MAX];
+    let first = seed();
+    let (mut refused, mut taken) = (0, 0);
+    for n in 0..number("MILEPOST_CASES").unwrap_or(8) {
+        let mut random = Random::new(first.wrapping_add(n));
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("store");
+        let engine = Engine::open(&path, Options::default()).unwrap();
+        let tasks = started(&engine, &mut random);
+        refused += 41 - tasks.len();
+        let id = tasks.keys().next_back().unwrap().clone();
+        let (task, mut marks) = (engine.task(&id).unwrap(), Vec::new());
+        for _ in 0..20 {
+            let (alias, time) = (name(&mut random), TIMES[random.below(6) as usize]);
+            let step = StepStarted { step: time, ..StepStarted::default() };
+            let mark = Mark::new().alias(&alias).time_us(time);
+            match task.append(Append::from(step).mark(mark)) {
+                Ok(_) => marks.push((time, alias)),
+                Err(error) => assert_eq!(error.kind(), ErrorKind::Invalid, "{alias:?}: {error}"),
+            }
+        }
+        taken += tasks.len() + marks.len();
+        let check = |engine: &Engine| {
+            let all =
+                |prefix: &str| TaskQuery { prefix: Some(prefix.into()), ..TaskQuery::default() };
+            let in_order: Vec<String> = tasks.keys().cloned().collect();
+            assert_eq!(tasks_of(engine, &all("")), in_order);
+            for (id, user) in &tasks {
+                assert_eq!(engine.task(id).unwrap().user(), user);
+                let begin: String = id.chars().take(2).collect();
+                let due: Vec<_> = in_order.iter().filter(|id| id.starts_with(&begin)).collect();
+                assert_eq!(tasks_of(engine, &all(&begin)).iter().collect::<Vec<_>>(), due);
+                let query = TaskQuery { user: Some(user.clone()), ..TaskQuery::default() };
+                let due: BTreeSet<_> = tasks.iter().filter(|(_, of)| *of == user).collect();
+                let due: BTreeSet<_> = due.into_iter().map(|(id, _)| id.clone()).collect();
+                assert_eq!(tasks_of(engine, &query).into_iter().collect::<BTreeSet<_>>(), due);
+            }
+            let times = |found: Vec<(u64, String)>| found.into_iter().map(|(time, _)| time);
+            let mut due: Vec<_> = times(marks.clone()).collect();
+            due.sort_unstable_by(|one, other| other.cmp(one));
+            let found = checkpoints_of(engine, &id, CheckpointOrder::Created);
+            assert_eq!(times(found).collect::<Vec<_>>(), due);
+            let names: BTreeSet<_> = marks.iter().map(|(_, alias)| alias.clone()).collect();
+            let found = checkpoints_of(engine, &id, CheckpointOrder::Alias);
+            let found: Vec<_> = found.into_iter().map(|(_, alias)| alias).collect();
+            assert!(found.is_sorted_by(|one, next| one >= next), "{found:?}");
+            assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), names);
+            engine.run_state(&engine.task(&id).unwrap().point(1).unwrap()).unwrap();
+            assert!(engine.integrity().verify(None, &mut |_, _| {}).unwrap().is_clean());
+        };
+        check(&engine);
+        engine.close().unwrap();
+        // The index is made again from the archive.
+        std::fs::remove_dir_all(path.join("sled")).unwrap();
+        let engine = Engine::open(&path, Options::default()).unwrap();
+        check(&engine);
+        engine.close().unwrap();
+    }
+    println!("{taken} taken, {refused} refused");
+    assert!(taken > 20 && refused > 10, "{taken} taken, {refused} refused");
 }

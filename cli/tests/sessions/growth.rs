@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::common::{Place, number};
+use crate::common::{Place, Ran, Serving, number};
 use crate::made::{Made, SESSION, said};
 use crate::{conversation, rewound};
 
@@ -186,4 +186,60 @@ fn an_import_that_is_killed_and_done_again_is_as_one() {
     assert_eq!(events(&place), all);
     assert_eq!(changes(&place), [0, 0]);
     assert_eq!(place.json("verify")["faults"], json!([]));
+}
+
+/// A longer session: prompts with answers, some asked otherwise.
+fn long() -> Made {
+    let mut made = rewound();
+    for n in 0..150 {
+        let parent = match n {
+            0 => "e".to_owned(),
+            _ => format!("a{}", if n % 50 == 0 { n - 2 } else { n - 1 }),
+        };
+        made.user(&format!("u{n}"), Some(&parent), &format!("prompt {n}"));
+        made.assistant(&format!("a{n}"), &format!("u{n}"), json!([said(&format!("answer {n}"))]));
+    }
+    made
+}
+
+#[test]
+fn programs_that_import_one_session_at_once_and_kills_among_them_give_what_one_import_gives() {
+    const PROGRAMS: usize = 3;
+    let whole = Place::new();
+    let made = long();
+    made.save(&whole);
+    whole.say("import session.jsonl").ok();
+    let all = events(&whole);
+    // None is killed, or one of them once it has the store.
+    for (round, killed) in [None, Some(0), Some(1), None].into_iter().enumerate() {
+        let place = Place::new();
+        made.save(&place);
+        // A service that has the store runs the imports of all as jobs.
+        let serving = (round == 3).then(|| {
+            place.say("init").ok();
+            Serving::of(&place)
+        });
+        let start = |_| {
+            let mut command = place.command(["import", "session.jsonl"]);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        };
+        let mut programs: Vec<_> = (0..PROGRAMS).map(start).collect();
+        if let Some(killed) = killed {
+            while !place.store().join("journal").exists() {
+                std::thread::yield_now();
+            }
+            programs[killed].kill().unwrap();
+        }
+        for program in programs {
+            let ran = Ran::of(program.wait_with_output().unwrap());
+            // A program whose import another one ran, and which has ended before, is told so.
+            let is_told = ran.code == 130 && ran.err.contains("run it again");
+            assert!(killed.is_some() || ran.code == 0 || is_told, "round {round}: {ran:?}");
+        }
+        place.say("import session.jsonl").ok();
+        assert_eq!(changes(&place), [0, 0], "round {round}");
+        assert_eq!(events(&place), all, "round {round}");
+        drop(serving);
+        place.say("verify").ok();
+    }
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use milepost_codec::{
     Activated, ActivationCause, Body, Control, Detail, Error, ErrorKind, Head, Header, LineageId,
-    LineageOpened, LineageType, LogId, Offset, Result, TEXT_MAX, TaskNo, check_size,
+    LineageOpened, LineageType, LogId, Offset, Result, Scope, TEXT_MAX, TaskNo, check_size,
 };
 use milepost_store::index::{KeyEntry, keys};
 
@@ -199,7 +199,12 @@ impl Catalog {
 
     /// Returns the lineage that a restore under a key opened, if it restored the same point. Fails
     /// with `Conflict` if it restored another one.
-    pub(crate) fn restored_under(&self, key: &str, to: &Point) -> Result<Option<LineageId>> {
+    pub(crate) fn restored_under(
+        &self,
+        key: &str,
+        to: &Point,
+        scope: Scope,
+    ) -> Result<Option<LineageId>> {
         self.find_under(to.no, key, |lineage, body| {
             let Body::Restored(restored) = body else {
                 return Ok(None);
@@ -210,6 +215,7 @@ impl Catalog {
             };
             let went = (restored.offset, restored.checkpoint);
             let same = went == (to.offset, to.checkpoint)
+                && restored.scope == scope
                 && owner(restored.lineage, restored.offset)? == owner(to.lineage, to.offset)?;
             if !same {
                 let at = format!("a restore to @{} of lineage {}", went.0, restored.lineage);

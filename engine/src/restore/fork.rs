@@ -27,7 +27,7 @@ impl Engine {
     pub(super) fn restore_state(&self, point: &Point, description: Option<&str>) -> Result<Task> {
         self.check_writable()?;
         let inner = &self.inner;
-        if let Some(task) = self.restored_already(point)? {
+        if let Some(task) = self.restored_already(point, Scope::State)? {
             return Ok(task);
         }
         let hooks = &inner.options.hooks;
@@ -55,7 +55,7 @@ impl Engine {
         // Read before the lock, like all that is not small.
         let carried = self.carried(folder)?;
         let _structure = inner.structure()?;
-        if let Some(task) = self.restored_already(point)? {
+        if let Some(task) = self.restored_already(point, Scope::State)? {
             return Ok((task, None));
         }
         inner.catalog.goes_on(point.no)?;
@@ -86,12 +86,12 @@ impl Engine {
     }
 
     /// Returns the task on the lineage that an earlier restore with the current key opened.
-    fn restored_already(&self, point: &Point) -> Result<Option<Task>> {
+    pub(super) fn restored_already(&self, point: &Point, scope: Scope) -> Result<Option<Task>> {
         let catalog = &self.inner.catalog;
         let Some(key) = conditions::key()? else {
             return Ok(None);
         };
-        let opened = catalog.restored_under(&key, point)?;
+        let opened = catalog.restored_under(&key, point, scope)?;
         opened.map(|lineage| self.on_lineage(point.no, lineage)).transpose()
     }
 

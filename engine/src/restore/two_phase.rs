@@ -43,6 +43,9 @@ impl Engine {
         description: Option<&str>,
         with: &[Arc<dyn Participant>],
     ) -> Result<Task> {
+        if let Some(task) = self.restored_already(point, scope)? {
+            return Ok(task);
+        }
         self.run_restore(
             &RestoreTarget { to: point.clone(), scope, description, undoes: None },
             with,

@@ -62,16 +62,19 @@ struct Recorder<'a> {
 impl<'a> Recorder<'a> {
     fn lines(&mut self, mut lines: Lines<impl BufRead>) -> Result<()> {
         loop {
-            check_given_up()?;
             let before = lines.bytes_read();
             let line = lines.next_line().map_err(|error| {
                 let place = format!("{}:{}", self.job.name, lines.number() + 1);
                 Error::from(error).at(place)
             })?;
             self.progress.advance(lines.bytes_read() - before);
+            // An input that was read to its end is recorded, also if the job is given up.
+            if matches!(line, EventLine::End) {
+                return Ok(());
+            }
+            check_given_up()?;
             match line {
-                EventLine::End => return Ok(()),
-                EventLine::Blank => {}
+                EventLine::End | EventLine::Blank => {}
                 EventLine::Bad(why) => self.report_bad_line(lines.number(), &why),
                 EventLine::Unknown(kind, _) if !self.job.options.allow_unknown => {
                     self.unknown_kinds += 1;

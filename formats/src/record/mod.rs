@@ -23,6 +23,7 @@
 //! turns         a conversation -> steps, one for each answer
 //! conversation  chat messages -> events
 //! blocks        content of a message in Anthropic's form -> events
+//! exclusive     one import at a time into each task
 //! lines         stores that lines are recorded to
 //! write         plans and lines written to the store
 //! plan          events and marks, before anything is written
@@ -40,6 +41,7 @@ mod conversation;
 pub(crate) mod copilot;
 mod database;
 pub(crate) mod document;
+mod exclusive;
 pub(crate) mod gemini_cli;
 mod iteration;
 pub(crate) mod jsonl;

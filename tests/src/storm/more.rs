@@ -45,7 +45,7 @@ pub struct More {
     /// The hook refuses.
     pub refuses: Arc<AtomicBool>,
     /// What participants change.
-    outside: Arc<Mutex<u64>>,
+    pub outside: Arc<Mutex<u64>>,
 }
 
 /// A text that nothing else has, and its event.

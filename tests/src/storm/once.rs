@@ -1,16 +1,21 @@
-//! Restores, branches, undos, switches and redos under keys, which are repeated later: behind other
+//! Restores, with participants too, branches, undos, switches and redos under keys, which are repeated later: behind other
 //! calls, a kill, a compaction or a repair, and in a store that took the task. Nothing is done twice.
 
+use std::sync::{Arc, Mutex};
+
 use milepost::calls::Conditions;
-use milepost::{Engine, ErrorKind, LineageId, Result};
+use milepost::{Engine, ErrorKind, LineageId, Result, Scope};
 
 use super::acts::{Acts, lock};
+use super::part::Part;
 use super::resolve;
 
 /// What was asked for.
 #[derive(Debug, Clone, Copy)]
 enum Asked {
     Restore(u32, u64),
+    /// A restore with a participant.
+    Part(u32, u64),
     Branch(u32, u64),
     Undo,
     Switch(u32),
@@ -25,12 +30,26 @@ pub struct Keyed {
     generation: u32,
     asked: Asked,
     lineage: u32,
+    /// The number of the participant.
+    outside: Arc<Mutex<u64>>,
 }
 
-fn ask(engine: &Engine, task: &str, key: &str, asked: Asked) -> Result<u32> {
+fn ask(
+    engine: &Engine,
+    outside: &Arc<Mutex<u64>>,
+    (task, key): (&str, &str),
+    asked: Asked,
+) -> Result<u32> {
     let point = |lineage, at| engine.task(task)?.lineage_named(LineageId(lineage))?.point(at);
     let done = || match asked {
         Asked::Restore(on, at) => Ok(engine.restore(&point(on, at)?).run()?.lineage().id()),
+        Asked::Part(on, at) => {
+            let to = *lock(outside) + 1;
+            let part = Part { outside: Arc::clone(outside), to, fails: false };
+            let to = point(on, at)?;
+            let restore = engine.restore(&to).scope(Scope::All).with(Arc::new(part));
+            Ok(restore.run()?.lineage().id())
+        }
         Asked::Branch(on, at) => Ok(engine.branch(&point(on, at)?, None)?.id()),
         Asked::Undo => Ok(engine.undo(task).run()?.lineage().id()),
         Asked::Switch(to) => {
@@ -53,15 +72,19 @@ impl Keyed {
     /// Repeats the call, or asks for something else under its key.
     pub fn again(&self, engine: &Engine, other: bool) -> std::result::Result<(), String> {
         let named = |e| format!("I14: {self:?}: {e}");
-        let before = place(engine, &self.task).map_err(named)?;
-        let got = match (other, self.asked) {
-            (true, Asked::Undo) => ask(engine, &self.task, &self.key, Asked::Redo),
-            (true, Asked::Switch(_) | Asked::Redo) => {
-                ask(engine, &self.task, &self.key, Asked::Undo)
-            }
-            _ => ask(engine, &self.task, &self.key, self.asked),
+        let all = |e: &Engine| -> Result<_> { Ok((place(e, &self.task)?, *lock(&self.outside))) };
+        let before = all(engine).map_err(named)?;
+        let others = match self.asked {
+            Asked::Undo => Some(Asked::Redo),
+            Asked::Switch(_) | Asked::Redo => Some(Asked::Undo),
+            Asked::Part(on, at) => Some(Asked::Restore(on, at)),
+            Asked::Restore(on, at) => Some(Asked::Part(on, at)),
+            Asked::Branch(..) => None,
         };
-        let other = other && matches!(self.asked, Asked::Undo | Asked::Switch(_) | Asked::Redo);
+        let others = others.filter(|_| other);
+        let asked = others.unwrap_or(self.asked);
+        let got = ask(engine, &self.outside, (&self.task, &self.key), asked);
+        let other = others.is_some();
         let as_due = match &got {
             Ok(lineage) => !other && *lineage == self.lineage,
             Err(error) => other && error.kind() == ErrorKind::Conflict,
@@ -69,7 +92,7 @@ impl Keyed {
         if !as_due {
             return Err(format!("I14: {self:?} came to {got:?}, something else: {other}"));
         }
-        match place(engine, &self.task).map_err(named)? == before {
+        match all(engine).map_err(named)? == before {
             true => Ok(()),
             false => Err(format!("I14: {self:?} was done twice, something else: {other}")),
         }
@@ -85,11 +108,12 @@ impl Acts {
             let there = known.there();
             let on = there[usize::from(n >> 3) % there.len()];
             let Some(at) = resolve::offset(known, on, n >> 5) else { return Ok(()) };
-            let asked = match n % 5 {
+            let asked = match n % 6 {
                 0 => Asked::Restore(on, at),
                 1 => Asked::Branch(on, at),
                 2 => Asked::Undo,
                 3 => Asked::Redo,
+                4 => Asked::Part(on, at),
                 // Where it is active already, nothing is recorded.
                 _ if on == known.active() => return Ok(()),
                 _ => Asked::Switch(on),
@@ -97,11 +121,15 @@ impl Acts {
             (known.generation, asked)
         };
         let engine = self.engine();
-        let key = format!("once-{}", lock(&self.more).keyed.len());
-        match ask(&engine, name, &key, asked) {
+        let (key, outside) = {
+            let more = lock(&self.more);
+            (format!("once-{}", more.keyed.len()), Arc::clone(&more.outside))
+        };
+        match ask(&engine, &outside, (name, &key), asked) {
             Ok(lineage) => {
                 let task = name.to_owned();
-                lock(&self.more).keyed.push(Keyed { key, task, generation, asked, lineage });
+                let keyed = Keyed { key, task, generation, asked, lineage, outside };
+                lock(&self.more).keyed.push(keyed);
                 Ok(())
             }
             // Nothing is to be undone or redone, or only with files.

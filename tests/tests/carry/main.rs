@@ -8,13 +8,17 @@
 //! refused.rs   what is refused
 //! withheld.rs  events without their bodies
 //! shares.rs    tasks as HTML files
+//! rounds.rs    withheld content, shared and imported again and again
+//! backups.rs   exports before a cleanup, under faults
 //! ```
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
+mod backups;
 mod copies;
 mod half;
 mod lines;
 mod refused;
+mod rounds;
 mod same;
 mod shares;
 mod withheld;

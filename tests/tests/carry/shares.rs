@@ -14,7 +14,7 @@ use milepost_tests::seed::{number, seed};
 
 use super::{Given, assert_clean, given, world};
 
-fn shared(engine: &Engine, task: &str, asked: &ShareAsked) -> Option<Vec<u8>> {
+pub fn shared(engine: &Engine, task: &str, asked: &ShareAsked) -> Option<Vec<u8>> {
     let share = match Share::of(engine, task, asked, &mut ()) {
         Ok(share) => share,
         // The beginning of a trimmed lineage is no text.
@@ -29,20 +29,25 @@ fn shared(engine: &Engine, task: &str, asked: &ShareAsked) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+/// Imports a file into a store.
+pub fn imported_into(engine: &Engine, bytes: Vec<u8>) {
+    let input = ExportInput::from_reader("a share", Cursor::new(bytes));
+    ExportImport::begin(input).unwrap().run(engine, None, &mut ()).unwrap();
+    assert_clean(engine);
+}
+
 fn imported(bytes: Vec<u8>) -> Engine {
     let engine = Engine::in_memory(Options::default()).unwrap();
-    let input = ExportInput::from_reader("a share", Cursor::new(bytes));
-    ExportImport::begin(input).unwrap().run(&engine, None, &mut ()).unwrap();
-    assert_clean(&engine);
+    imported_into(&engine, bytes);
     engine
 }
 
-fn tasks(engine: &Engine) -> Vec<String> {
+pub fn tasks(engine: &Engine) -> Vec<String> {
     engine.transfer().export(false).unwrap().tasks().unwrap()
 }
 
 /// The items of an export that belong to one task.
-fn given_of(engine: &Engine, task: &str) -> Vec<Given> {
+pub fn given_of(engine: &Engine, task: &str) -> Vec<Given> {
     let mut is_it = false;
     let mut all = given(engine, false);
     all.retain(|one| {

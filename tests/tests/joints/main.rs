@@ -9,6 +9,7 @@ mod erased;
 mod failover;
 mod folds;
 mod imports;
+mod jobs;
 mod keys;
 mod place;
 mod planted;

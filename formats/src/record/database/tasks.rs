@@ -7,6 +7,7 @@ use milepost::calls::check_given_up;
 use super::Skip;
 use crate::error::{Error, Remedy, Result};
 use crate::progress::{Note, Progress, Unit, Work};
+use crate::record::exclusive::Exclusive;
 use crate::record::{Job, RecordReport, RecordedTask};
 
 /// Maximum number of characters of an id or a reason in a message.
@@ -60,9 +61,13 @@ pub fn record_each<T>(
             let place = format!("{}: {}: checkpoint {}", job.name, cut(id), cut(checkpoint));
             progress.note(Note::Skipped { place: &place, reason: &cut(why) });
         };
+        let alone = Exclusive::wait(job.store, id)?;
         let done = write(task, &mut skip);
-        // The others would end in the same way.
-        check_given_up()?;
+        drop(alone);
+        // The others would end in the same way. A task that was written to its end is imported.
+        if done.is_err() {
+            check_given_up()?;
+        }
         progress.advance(task.count);
         match done.map_err(|error| error.at(format!("{}: {}", job.name, cut(id)))) {
             Ok(recorded) => report.tasks.push(recorded),

@@ -7,6 +7,7 @@ use milepost::calls::{check_given_up, unless_given_up};
 use milepost::{Engine, ErrorKind, Options};
 use serde::de::IgnoredAny;
 
+use super::exclusive::Exclusive;
 use super::plan::{Plan, Run};
 use super::{Job, RecordOptions, RecordReport, RecordedTask, openai, swe_agent, tau_bench, write};
 use crate::error::{Error, Remedy, Result};
@@ -44,6 +45,7 @@ pub(super) fn record(
     let mut report = RecordReport::default();
     let RecordOptions { user, acknowledge, .. } = job.options;
     for (task, plan) in plans {
+        let _alone = Exclusive::wait(job.store, &task)?;
         // A document that is begun is written whole.
         let write =
             || write::write_plan(job.store, &task, user, &plan, *acknowledge, &mut *progress);

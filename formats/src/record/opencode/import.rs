@@ -9,6 +9,7 @@ use crate::format::Format;
 use crate::input::Reader;
 use crate::json_object::check_depth;
 use crate::progress::{Note, Progress, Unit, Work};
+use crate::record::exclusive::Exclusive;
 use crate::record::session::line::is_name;
 use crate::record::session::writer::{NewLine, Session};
 use crate::record::write::Refused;
@@ -51,6 +52,7 @@ pub(in crate::record) fn record(
         false => job.task_id(),
     };
     let failed = |error: Error| error.at(job.name);
+    let _alone = Exclusive::wait(job.store, &id)?;
     let mut session = Session::new(job.store, &SESSIONS, &id, &job.options.user).map_err(failed)?;
     let total = Some(document.lines.len() as u64);
     progress.begin(Work { name: job.name, unit: Unit::Items, total });

@@ -12,6 +12,7 @@ use crate::detect::{self, is_aside};
 use crate::error::{Error, Remedy, Result};
 use crate::input::Reader;
 use crate::progress::{Note, Progress, Unit, Work};
+use crate::record::exclusive::Exclusive;
 use crate::record::jsonl::{LINE_SLACK, Lines};
 use crate::record::write::Refused;
 use crate::record::{Job, RecordReport, RecordedTask, continued, document};
@@ -36,6 +37,7 @@ pub(in crate::record) fn record(
         Some(first) => task_id(job, format, first.as_bytes()),
         None => task_id(job, format, &detect::objects(start, format.format)),
     };
+    let _alone = Exclusive::wait(job.store, &id)?;
     let input = io::BufReader::new(input);
     let lines = Lines::new(input, event_max.saturating_add(LINE_SLACK), event_max);
     let mut records = Records::new(lines, false, format);
@@ -86,15 +88,16 @@ impl Recorder<'_> {
     fn records(&mut self, mut records: Records<impl BufRead>) -> Result<()> {
         loop {
             let before = records.lines().bytes_read();
-            check_given_up()?;
             let read = records.next().map_err(|error| {
                 let place = format!("{}:{}", self.job.name, records.lines().number() + 1);
                 Error::from(error).at(place)
             })?;
+            // An input that was read to its end is imported, also if the job is given up.
+            let Some(read) = read else { return Ok(()) };
+            check_given_up()?;
             match read {
-                None => return Ok(()),
-                Some(Record::Lost(number, why)) => self.report_bad_line(number, &why),
-                Some(Record::Read(pending)) => self.record(*pending)?,
+                Record::Lost(number, why) => self.report_bad_line(number, &why),
+                Record::Read(pending) => self.record(*pending)?,
             }
             self.progress.advance(records.lines().bytes_read() - before);
             if self.job.options.strict && self.bad_lines > 0 {

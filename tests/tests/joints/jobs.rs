@@ -1,0 +1,315 @@
+//! Jobs that are cut by a kill or cancelled: what the answer says is what happened, a job is there
+//! whole or not at all (a session that is imported, and a call, up to an event), and the next one ends.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use milepost::calls::unless_given_up;
+use milepost::events::Message;
+use milepost::{Engine, Json, Options, Scope};
+use milepost_api::{
+    CaptureAsked, CaptureOptions, CompactAsked, FilesAsked, FolderAsked, ImportAsked, ImportPath,
+    JobAsked, JobProgress, RecoverAsked, ToolCallAsked, UndoAsked,
+};
+use milepost_formats::export_file::{ExportOptions, export};
+use milepost_tests::faults::{self, counts, nightly, spread, temp_dir};
+use milepost_tests::seed::{Random, seed};
+
+use super::holding;
+
+const DIR: &str = "MILEPOST_TEST_JOB_DIR";
+const KIND: &str = "MILEPOST_TEST_JOB_KIND";
+const CHILD: &str = "jobs::child_that_does_a_job";
+const SECRET: &str = "the name of the otter is Ottilie";
+
+/// The jobs, and whether they are there whole or not at all.
+const KINDS: [(&str, bool); 7] = [
+    ("capture", true),
+    ("restore", true),
+    ("undo", true),
+    ("compact", true),
+    ("import_export", true),
+    ("import_session", false),
+    ("tool_call", false),
+];
+
+/// The tasks with the kinds of the events of their active lineages, and the files of the folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Seen {
+    tasks: BTreeMap<String, Vec<String>>,
+    files: BTreeMap<String, String>,
+}
+
+impl Seen {
+    /// Returns `true` if each task is the beginning of that of `whole`.
+    fn is_part_of(&self, whole: &Self) -> bool {
+        self.files == whole.files
+            && self.tasks.iter().all(|(name, events)| {
+                whole.tasks.get(name).is_some_and(|all| all.starts_with(events))
+            })
+    }
+}
+
+fn folder(dir: &Path) -> FolderAsked {
+    FolderAsked { folder: Some(dir.join("work")), ..FolderAsked::default() }
+}
+
+fn capture(dir: &Path, label: &str) -> JobAsked {
+    JobAsked::Capture(CaptureAsked {
+        folder: dir.join("work"),
+        task: Some("t".into()),
+        label: Some(label.into()),
+        ..CaptureAsked::default()
+    })
+}
+
+fn restore(dir: &Path) -> JobAsked {
+    let (to, files) = ("t@first".into(), folder(dir));
+    JobAsked::Restore(FilesAsked { to, scope: Scope::All, files, description: None })
+}
+
+fn asked(kind: &str, dir: &Path) -> JobAsked {
+    let import = |name: &str| {
+        let paths = vec![ImportPath { path: dir.join(name), name: None }];
+        JobAsked::Import(ImportAsked { paths, ..ImportAsked::default() })
+    };
+    match kind {
+        "capture" => capture(dir, "third"),
+        "restore" => restore(dir),
+        "undo" => JobAsked::Undo(UndoAsked { task: "t".into(), files: folder(dir) }),
+        "compact" => JobAsked::Compact(CompactAsked { dry_run: false, force: true }),
+        "import_export" => import("tasks.export"),
+        "import_session" => import("session.jsonl"),
+        "tool_call" => JobAsked::ToolCall(ToolCallAsked {
+            folder: dir.join("work"),
+            task: Some("t".into()),
+            user: None,
+            tool: "edit".into(),
+            arguments: Json::string("draft.md"),
+            options: Some(CaptureOptions::default()),
+            only_if_old: false,
+            label: Some("before edit".into()),
+        }),
+        other => panic!("no job {other}"),
+    }
+}
+
+fn done(engine: &Engine, asked: &JobAsked) {
+    milepost_jobs::run(engine, asked, "ana", &|_| {}).unwrap();
+}
+
+/// A line of a session of a coding agent: a prompt or an answer.
+fn line(n: u32) -> String {
+    let (role, parent) = (["user", "assistant"][n as usize % 2], n.checked_sub(1));
+    let parent = parent.map_or("null".to_owned(), |parent| format!("\"u{parent}\""));
+    format!(
+        r#"{{"parentUuid":{parent},"uuid":"u{n}","sessionId":"s1","cwd":"/x","version":"2.0.61","#
+    ) + &format!(
+        r#""type":"{role}","timestamp":"2025-05-26T07:00:{n:02}.079Z","isSidechain":false,"#
+    ) + &format!(r#""message":{{"role":"{role}","id":"m{n}","content":"line {n}"}}}}"#)
+        + "\n"
+}
+
+/// A folder, a store, and what is imported.
+fn made(kind: &str, dir: &Path) {
+    let work = dir.join("work");
+    fs::create_dir_all(work.join("notes")).unwrap();
+    for n in 0..5 {
+        fs::write(work.join(format!("notes/{n}.md")), n.to_string()).unwrap();
+    }
+    let engine = Engine::open(dir.join("store"), Options::default()).unwrap();
+    fs::write(work.join("draft.md"), "first").unwrap();
+    done(&engine, &capture(dir, "first"));
+    fs::write(work.join("draft.md"), "second").unwrap();
+    fs::write(work.join("more.md"), "more").unwrap();
+    fs::remove_file(work.join("notes/1.md")).unwrap();
+    let task = engine.task("t").unwrap();
+    let secret = task.append(Message::text("user", SECRET)).unwrap().first;
+    done(&engine, &capture(dir, "second"));
+    engine.retention().erase(&task.point(secret).unwrap(), None).unwrap();
+    match kind {
+        "undo" => done(&engine, &restore(dir)),
+        "capture" | "tool_call" => fs::write(work.join("draft.md"), "third").unwrap(),
+        _ => {}
+    }
+    engine.close().unwrap();
+    fs::write(dir.join("session.jsonl"), (0..20).map(line).collect::<String>()).unwrap();
+    let other = Engine::in_memory(Options::default()).unwrap();
+    let names = ["a", "b"].map(str::to_owned);
+    for name in &names {
+        let task = other.start_task(name, "ana").unwrap();
+        task.append(Message::text("user", &"long ".repeat(100_000))).unwrap();
+    }
+    let (mut text, options) = (Vec::new(), ExportOptions { files: true, redact: false });
+    let write = &mut |bytes: &[u8]| {
+        text.extend_from_slice(bytes);
+        Ok(())
+    };
+    export(&other, &names, options, write, &mut ()).unwrap();
+    fs::write(dir.join("tasks.export"), text).unwrap();
+}
+
+/// Takes back what was interrupted, and looks at the store and the folder.
+fn seen(engine: &Engine, dir: &Path) -> Seen {
+    done(engine, &JobAsked::Recover(RecoverAsked::default()));
+    assert!(engine.restores().pending().unwrap().is_empty());
+    let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
+    assert_eq!(report.faults, []);
+    let mut tasks = BTreeMap::new();
+    for name in engine.transfer().export(false).unwrap().tasks().unwrap() {
+        let events = engine.task(&name).unwrap().read(0..).unwrap();
+        let kind = |body: milepost::Body| body.kind_name().to_string();
+        let kinds = events.map(|event| event.unwrap().body.map_or("erased".to_owned(), kind));
+        tasks.insert(name, kinds.collect());
+    }
+    let work = dir.join("work");
+    let mut files = BTreeMap::new();
+    for name in milepost_tests::sweep::list::files(&work) {
+        let text = fs::read_to_string(work.join(&name)).unwrap();
+        files.insert(name, text);
+    }
+    Seen { tasks, files }
+}
+
+/// Runs the job again if it is not there, and looks at the end of it.
+fn ended(engine: &Engine, dir: &Path, kind: &str, whole: &Seen) {
+    let now = seen(engine, dir);
+    let is_import = kind.starts_with("import");
+    if is_import || kind == "compact" || (kind != "tool_call" && now != *whole) {
+        done(engine, &asked(kind, dir));
+        assert_eq!(seen(engine, dir), *whole, "{kind}: again");
+    }
+    if kind == "compact" {
+        assert_eq!(
+            holding(&dir.join("store"), SECRET.as_bytes()),
+            Vec::<std::path::PathBuf>::new()
+        );
+    }
+}
+
+/// What is there, against what the job answered: `None` if it gave no answer.
+fn judge(
+    now: &Seen,
+    (before, whole): (&Seen, &Seen),
+    is_atomic: bool,
+    answer: Option<bool>,
+) -> bool {
+    let is_between = match is_atomic {
+        true => now == before,
+        false => before.is_part_of(now) && now.is_part_of(whole) && now != whole,
+    };
+    match answer {
+        Some(true) => now == whole,
+        Some(false) => is_between,
+        None => now == whole || is_between,
+    }
+}
+
+/// A job that nothing cuts: what was there before, and what is after it.
+fn uncut(kind: &str) -> (Seen, Seen) {
+    let dir = temp_dir();
+    let dir = dir.path().canonicalize().unwrap();
+    made(kind, &dir);
+    let engine = Engine::open(dir.join("store"), Options::default()).unwrap();
+    let before = seen(&engine, &dir);
+    done(&engine, &asked(kind, &dir));
+    let whole = seen(&engine, &dir);
+    assert!(kind == "compact" || before != whole, "{kind} does something");
+    (before, whole)
+}
+
+#[test]
+fn child_that_does_a_job() {
+    let (Ok(dir), Ok(kind)) = (std::env::var(DIR), std::env::var(KIND)) else {
+        return;
+    };
+    let dir = Path::new(&dir);
+    let engine = Engine::open(dir.join("store"), Options::default()).unwrap();
+    let done = milepost_jobs::run(&engine, &asked(&kind, dir), "ana", &|_| {});
+    let answer = done.map_or_else(|failed| failed.to_string(), |_| "done".to_owned());
+    fs::write(dir.with_extension("answer"), answer).unwrap();
+    engine.close().unwrap();
+}
+
+#[test]
+fn a_job_that_a_kill_cuts_is_there_whole_or_not_at_all_and_its_answer_is_right() {
+    let Some(faults) = faults::built() else {
+        return;
+    };
+    let mut random = Random::new(seed());
+    let (mut cases, mut wrong) = (0, Vec::new());
+    for (kind, is_atomic) in KINDS {
+        let (before, whole) = uncut(kind);
+        let within = temp_dir();
+        let within = within.path().canonicalize().unwrap();
+        let count = within.join("count");
+        let run = |name: &str, fail: Option<&str>| {
+            let dir = within.join(name);
+            made(kind, &dir);
+            let (path, at) = (dir.to_str().unwrap(), count.to_str().unwrap());
+            let mut settings = vec![(DIR, path), (KIND, kind), (faults::COUNT, at)];
+            settings.extend(fail.map(|fail| (faults::FAIL, fail)));
+            let child = faults::run(faults, CHILD, &dir, &settings);
+            assert_eq!(child.fault(fail.is_some()), None, "{kind} {fail:?}");
+            let answer = fs::read_to_string(dir.with_extension("answer")).ok();
+            (dir, answer)
+        };
+        let (_, answer) = run("whole", None);
+        assert_eq!(answer.as_deref(), Some("done"), "{kind}");
+        let calls = counts(&count).of("any");
+        for n in spread(calls, (!nightly()).then_some(3), &mut random) {
+            let fail = format!("any:{n}:kill:once");
+            let (dir, answer) = run(&format!("kill-{n}"), Some(&fail));
+            let engine = Engine::open(dir.join("store"), Options::default()).unwrap();
+            let now = seen(&engine, &dir);
+            let answer = answer.map(|answer| answer == "done");
+            if !judge(&now, (&before, &whole), is_atomic, answer) {
+                wrong.push(format!("{kind} {fail}: answer {answer:?}, {now:#?}"));
+            }
+            ended(&engine, &dir, kind, &whole);
+            drop(engine);
+            fs::remove_dir_all(&dir).unwrap();
+            cases += 1;
+        }
+        println!("{kind}: {calls} calls");
+    }
+    println!("{cases} kills");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_job_that_is_told_as_cancelled_has_not_happened_and_any_other_has() {
+    let (mut cancelled, mut wrong) = (0, Vec::new());
+    for (kind, is_atomic) in KINDS {
+        let (before, whole) = uncut(kind);
+        for at in 0.. {
+            let dir = temp_dir();
+            let dir = dir.path().canonicalize().unwrap();
+            made(kind, &dir);
+            let engine = Engine::open(dir.join("store"), Options::default()).unwrap();
+            let (given_up, told) = (Arc::new(AtomicBool::new(at == 0)), AtomicUsize::new(0));
+            let listen = |_: JobProgress| {
+                if told.fetch_add(1, Ordering::Relaxed) + 1 == at {
+                    given_up.store(true, Ordering::Relaxed);
+                }
+            };
+            let work = || milepost_jobs::run(&engine, &asked(kind, &dir), "ana", &listen);
+            let answer = unless_given_up(&given_up, work);
+            let now = seen(&engine, &dir);
+            if !judge(&now, (&before, &whole), is_atomic, Some(answer.is_ok())) {
+                wrong.push(format!("{kind} at {at}: {answer:?}, {now:#?}"));
+            }
+            cancelled += u32::from(answer.is_err());
+            ended(&engine, &dir, kind, &whole);
+            if told.into_inner() < at {
+                break;
+            }
+        }
+    }
+    println!("{cancelled} cancelled");
+    assert!(cancelled > 5, "{cancelled} cancelled");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
