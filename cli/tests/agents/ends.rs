@@ -151,6 +151,37 @@ fn a_file_over_the_limit_goes_back_or_is_named() {
     assert!(is_whole || !summary.ends_with("the files are as they were then"), "{summary}");
 }
 
+/// The daemon takes no document while a call runs: its changes are not known to be the run's, and
+/// each line says so.
+#[test]
+fn a_path_that_may_have_changed_before_a_late_capture_says_so() {
+    let Some((home, _)) = recorded(Agent::ClaudeCode) else { return };
+    home.prompt("[[shell echo one > one.txt]] [[say done]]").ok();
+    let daemons = home.running(&["agent", "serve"]);
+    let signal = |signal: Signal| {
+        for process in &daemons {
+            let pid = i32::try_from(*process).ok().and_then(Pid::from_raw).unwrap();
+            kill_process(pid, signal).unwrap();
+        }
+    };
+    let session = session(&home);
+    signal(Signal::STOP);
+    home.resume(&session, "[[shell echo 2 > data.txt]] [[say done]]").ok();
+    signal(Signal::CONT);
+    let plan = |prompt: &str| {
+        let place = format!("{session}@{prompt}");
+        home.milepost(&["rewind", &place, "--dry-run"]).ok().out
+    };
+    let said = plan("prompt-1");
+    let line = said.lines().find(|line| line.starts_with("= data.txt")).unwrap_or(&said);
+    assert!(line.contains("late") && line.contains("--theirs data.txt"), "{said}");
+    // The capture at the second prompt may have files from after its call.
+    for said in [said, plan("prompt-2")] {
+        let is_said = said.contains("came late: files may have changed before");
+        assert!(is_said && !said.contains("as they were then"), "{said}");
+    }
+}
+
 /// The project has a store of its own, and sessions are in another one: the printed command names
 /// it.
 #[test]

@@ -184,6 +184,12 @@ impl History {
         self.prompts.partition_point(|prompt| prompt.at < at)
     }
 
+    /// Returns the number of captures since a point that came late.
+    pub(super) fn late(&self, at: u64) -> u64 {
+        let since = self.prompts.get(self.prompts_before(at)..).unwrap_or_default();
+        since.iter().map(|prompt| prompt.late).sum()
+    }
+
     /// Returns `true` if a point is within the answer to a prompt: no conversation ends there.
     pub(super) fn is_in_turn(&self, at: u64) -> bool {
         let next = self.prompts.get(self.prompts_before(at)).map_or(u64::MAX, |prompt| prompt.at);

@@ -133,20 +133,27 @@ fn mark_line(mark: &UserMark, out: &mut Out) -> Result<()> {
     Ok(out.line(printable(&format!("  @{:<9} {ago:>4}  your mark", mark.label)))?)
 }
 
-/// Returns the sentence about a plan, and about folders that captures of the project leave out.
-fn summary(plan: Option<&Plan>, not_covered: &[PathBuf]) -> Option<String> {
+/// Returns the sentence about a plan. About folders that captures of the project leave out, and
+/// where captures came late, nothing says how the files were then.
+fn summary(plan: Option<&Plan>, way: &Way, not_covered: &[PathBuf]) -> Option<String> {
     let plan = plan?;
-    let folders = match not_covered.len() {
-        0 => return Some(plan.summary()),
-        number => count(number as u64, "folder"),
-    };
-    // Nothing says how the folders were then.
-    let goes = match plan.number() {
+    if way.late == 0 && not_covered.is_empty() {
+        return Some(plan.summary());
+    }
+    let mut parts = vec![match plan.number() {
         0 if plan.is_whole() => "nothing to take back in the project".to_owned(),
         number if plan.is_whole() => format!("{} in the project", count(number, "path")),
         _ => plan.summary(),
-    };
-    Some(format!("{goes}; {folders} of the session that captures do not cover"))
+    }];
+    if way.late > 0 {
+        let captures = count(way.late, "capture");
+        parts.push(format!("{captures} came late: files may have changed before"));
+    }
+    if !not_covered.is_empty() {
+        let folders = count(not_covered.len() as u64, "folder");
+        parts.push(format!("{folders} of the session that captures do not cover"));
+    }
+    Some(parts.join("; "))
 }
 
 /// Prints what a rewind takes back. As JSON only if nothing else follows.
@@ -165,7 +172,7 @@ pub(super) fn plan(
         let prompts: Vec<Value> = gone.iter().map(prompt).collect();
         let form = json!({ "task": task, "to": target.label, "prompts": prompts, "plan": way.plan,
             "stay": way.stay(), "at_the_same_time": way.at_once, "not_covered": not_covered,
-            "summary": summary(way.plan.as_ref(), not_covered), "dry_run": true });
+            "summary": summary(way.plan.as_ref(), way, not_covered), "dry_run": true });
         return if is_dry { Ok(out.json(&form)?) } else { Ok(()) };
     }
     let place = match target.is_mark {
@@ -176,9 +183,8 @@ pub(super) fn plan(
     for prompt in gone {
         line(prompt, None, out)?;
     }
-    let late: u64 = gone.iter().map(|prompt| prompt.late).sum();
-    if late > 0 {
-        let captures = count(late, "capture");
+    if way.late > 0 {
+        let captures = count(way.late, "capture");
         out.line(format!("{captures} came late: whose the changes around them are is not known"))?;
     }
     out.line("")?;
@@ -190,7 +196,7 @@ pub(super) fn plan(
             let folder = folder.display();
             out.line(printable(&format!("= {folder}  not covered: {NOT_COVERED}")))?;
         }
-        out.line(printable(&summary(Some(plan), not_covered).unwrap_or_default()))?;
+        out.line(printable(&summary(Some(plan), way, not_covered).unwrap_or_default()))?;
     }
     if let Some(session) = &way.session {
         // A dry run makes no file, and the next one has another name.
@@ -233,7 +239,7 @@ pub(super) fn went(
         return Ok(out.json(&json!({
             "task": task.id,
             "to": target.label,
-            "summary": summary(plan.as_ref(), not_covered),
+            "summary": summary(plan.as_ref(), way, not_covered),
             "plan": plan,
             "stay": way.stay(),
             "at_the_same_time": way.at_once,
@@ -250,7 +256,7 @@ pub(super) fn went(
     for path in kept {
         out.line(printable(&format!("changed while this ran, and kept: {path}")))?;
     }
-    if let Some(sentence) = summary(plan.as_ref(), not_covered) {
+    if let Some(sentence) = summary(plan.as_ref(), way, not_covered) {
         out.line(printable(&sentence))?;
     }
     if let Some(lineage) = lineage {
