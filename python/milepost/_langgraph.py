@@ -124,6 +124,11 @@ def _scalars(metadata: Any) -> dict[str, Any]:
     }
 
 
+def _is_utf8(value: Any) -> bool:
+    """Returns whether a value is a text without half a surrogate pair."""
+    return isinstance(value, str) and not any("\ud800" <= one <= "\udfff" for one in value)
+
+
 def _filtered(metadata: Any) -> str | None:
     """Returns the metadata as JSON for filters: its scalars if JSON cannot have all of it, and the
     shortest of them if there is no room for all. It says in any case whether there are deltas."""
@@ -212,11 +217,13 @@ class List:
         """Returns the next request, or `None`."""
         if self._ended:
             return None
-        # The store compares scalars. What a filter has more is compared here.
-        scalars = _scalars(self._filter)
-        text = json.dumps(scalars) if scalars else None
+        # The store compares texts. What a filter has more is compared here: in Python an absent
+        # value is None, and 1, 1.0 and True are equal.
+        scalars = _scalars(self._filter).items()
+        texts = {name: one for name, one in scalars if _is_utf8(name) and _is_utf8(one)}
+        text = json.dumps(texts) if texts else None
         most = self._page
-        if self._left is not None and len(scalars) == len(self._filter) and self._id is None:
+        if self._left is not None and len(texts) == len(self._filter) and self._id is None:
             most = min(most, self._left)
         before = self._before
         if self._id is not None and (before is None or self._id < before):

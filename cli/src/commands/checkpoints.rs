@@ -10,26 +10,13 @@ use serde_json::Value;
 use crate::args;
 use crate::backend::{Backend, CheckpointsAsked};
 use crate::error::{Failure, Result, USAGE};
-use crate::output::{Out, excerpt, hint, printable, time_short, words};
+use crate::output::{FittedRow, FittedTable, NONE, Out, excerpt, hint, time_short, words};
 
 /// Size of a page if no limit is given.
 const PAGE: usize = 1000;
-/// Columns of the list. The iteration, the phase and the step are printed if one is known.
-const TITLES: [&str; 10] = [
-    "CHECKPOINT",
-    "POINT",
-    "CAUSE",
-    "STATUS",
-    "TIME",
-    "ITERATION",
-    "PHASE",
-    "STEP",
-    "LABEL",
-    "METADATA",
-];
-const ITERATION: usize = 5;
-const PHASE: usize = 6;
-const STEP: usize = 7;
+/// Columns of the list between the id and the metadata. One without a value is left out.
+const TITLES: [&str; 8] =
+    ["POINT", "CAUSE", "STATUS", "TIME", "ITERATION", "PHASE", "STEP", "LABEL"];
 /// Digits of an id in the list. Addresses take 8 or more.
 const DIGITS: usize = 12;
 
@@ -101,41 +88,24 @@ fn condition(text: &str) -> Result<(String, Value)> {
 
 /// Prints checkpoints as a table, with their steps.
 pub fn table(all: &[(&CheckpointForm, Option<String>)], out: &mut Out) -> io::Result<()> {
-    let has_iteration = all.iter().any(|(one, _)| one.iteration.is_some());
-    let has_phase = all.iter().any(|(one, _)| one.phase.is_some());
-    let has_step = all.iter().any(|(_, step)| step.is_some());
-    let is_shown = |column: usize| match column {
-        ITERATION => has_iteration,
-        PHASE => has_phase,
-        STEP => has_step,
-        _ => true,
-    };
-    let titles: Vec<&str> = shown(TITLES, is_shown);
-    let cells = |(one, step): &(&CheckpointForm, Option<String>)| row(one, step.as_deref());
-    let rows: Vec<Vec<String>> = all.iter().map(|one| shown(cells(one), is_shown)).collect();
-    out.table(&titles, &rows)
-}
-
-/// Returns the cells of the columns that are shown.
-fn shown<T>(cells: [T; TITLES.len()], is_shown: impl Fn(usize) -> bool) -> Vec<T> {
-    let cells = cells.into_iter().enumerate();
-    cells.filter(|(column, _)| is_shown(*column)).map(|(_, cell)| cell).collect()
+    let rows = all.iter().map(|(one, step)| row(one, step.as_deref())).collect();
+    FittedTable { name: "CHECKPOINT", titles: TITLES.to_vec(), text: "METADATA", rows }.print(out)
 }
 
 /// Formats a checkpoint by the columns of the list.
-fn row(checkpoint: &CheckpointForm, step: Option<&str>) -> [String; TITLES.len()] {
+fn row(checkpoint: &CheckpointForm, step: Option<&str>) -> FittedRow {
     let id: String = checkpoint.id.to_string().chars().take(DIGITS).collect();
-    [
-        format!("@{id}"),
-        printable(&words::address(&checkpoint.task, checkpoint.lineage, checkpoint.at.0))
-            .into_owned(),
+    let iteration = checkpoint.iteration.map(|iteration| iteration.to_string());
+    let cells = [
+        words::address(&checkpoint.task, checkpoint.lineage, checkpoint.at.0),
         checkpoint.cause.name().to_owned(),
         checkpoint.status.name().to_owned(),
         time_short(checkpoint.time_us.0),
-        checkpoint.iteration.map_or_else(|| "-".to_owned(), |iteration| iteration.to_string()),
-        excerpt(checkpoint.phase.as_deref().unwrap_or("-"), 20),
-        excerpt(step.unwrap_or("-"), 40),
-        excerpt(checkpoint.label.as_deref().unwrap_or("-"), 40),
-        excerpt(checkpoint.metadata.as_ref().map_or("", |json| json.text()), 60),
-    ]
+        iteration.unwrap_or_else(|| NONE.to_owned()),
+        excerpt(checkpoint.phase.as_deref().unwrap_or(NONE), 20),
+        excerpt(step.unwrap_or(NONE), 40),
+        excerpt(checkpoint.label.as_deref().unwrap_or(NONE), 40),
+    ];
+    let metadata = excerpt(checkpoint.metadata.as_ref().map_or("", |json| json.text()), 60);
+    FittedRow { name: format!("@{id}"), cells: cells.to_vec(), text: metadata, style: None }
 }

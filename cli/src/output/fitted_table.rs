@@ -101,7 +101,9 @@ impl FittedTable {
         let title = self.titles.get(at).map_or(0, |title| width(title));
         let width = cells().map(|cell| width(&printable(cell))).fold(title, usize::max);
         let begins = |cell: &String| cell.starts_with(|c: char| c.is_ascii_digit() || c == '$');
-        let is_number = cells().all(|cell| cell == NONE || begins(cell));
+        // A time has colons.
+        let is_number = |cell: &String| cell == NONE || begins(cell) && !cell.contains(':');
+        let is_number = cells().all(is_number);
         Some(Column { at, width, is_number })
     }
 }

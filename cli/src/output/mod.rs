@@ -45,7 +45,7 @@ pub use job_bar::JobBar;
 pub use outcomes::{outcome_mark, outcomes};
 use pager::Pager;
 pub use printed_commands::{StoreOption, name_store, shell_word, with_store};
-use text::{clean, padded};
+use text::{ascii, clean, is_ascii_locale, padded};
 pub use text::{excerpt, fitted, printable, printable_lines, width};
 pub use units::{
     age, big, count, duration, grouped, grouped_short, plural, seconds, show_local_times, size,
@@ -62,6 +62,8 @@ pub struct Out {
     pager: Option<Pager>,
     pub json: bool,
     terminal: bool,
+    /// Set for a terminal whose locale is not one of UTF-8.
+    ascii: bool,
     /// Escapes the bytes of files for a terminal.
     escaped: Escaped,
     color: bool,
@@ -108,6 +110,7 @@ impl Out {
             pager: None,
             json,
             terminal: io::stdout().is_terminal(),
+            ascii: io::stdout().is_terminal() && is_ascii_locale(|name| std::env::var(name).ok()),
             escaped: Escaped::default(),
             color: !json && wanted(io::stdout().is_terminal()),
             color_stderr: wanted(io::stderr().is_terminal()),
@@ -176,7 +179,11 @@ impl Out {
     }
 
     pub fn line(&mut self, text: impl AsRef<str>) -> io::Result<()> {
-        self.stdout.write_all(text.as_ref().as_bytes())?;
+        let text = match self.ascii {
+            true => ascii(text.as_ref()),
+            false => Cow::Borrowed(text.as_ref()),
+        };
+        self.stdout.write_all(text.as_bytes())?;
         self.stdout.write_all(b"\n")
     }
 

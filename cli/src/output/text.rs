@@ -44,6 +44,38 @@ pub(super) fn clean(text: &str, bad: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Glyphs of this program, and what a terminal without UTF-8 shows in their place.
+const GLYPHS: [(char, char); 12] = [
+    ('…', '~'),
+    ('✗', 'x'),
+    ('✓', '+'),
+    ('◆', '*'),
+    ('○', 'o'),
+    ('·', '.'),
+    ('─', '-'),
+    ('│', '|'),
+    ('├', '|'),
+    ('└', '`'),
+    ('≈', '~'),
+    ('–', '-'),
+];
+
+/// Returns the text with glyphs of this program as ASCII.
+pub(super) fn ascii(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    let plain = |c| GLYPHS.iter().find(|(glyph, _)| *glyph == c).map_or(c, |(_, plain)| *plain);
+    Cow::Owned(text.chars().map(plain).collect())
+}
+
+/// Returns `true` if the environment names a locale, and not one of UTF-8.
+pub(super) fn is_ascii_locale(of: impl Fn(&str) -> Option<String>) -> bool {
+    let named = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(of);
+    let named = named.map(|name| name.to_ascii_lowercase()).find(|name| !name.is_empty());
+    named.is_some_and(|name| !name.contains("utf-8") && !name.contains("utf8"))
+}
+
 /// Returns the text on one line, cut to `max` columns and `…` if it is longer.
 pub fn excerpt(text: &str, max: usize) -> String {
     let mut line = String::new();
@@ -108,5 +140,19 @@ mod tests {
         assert_eq!(padded("abc", 2), "abc");
         // A combining accent takes no column.
         assert_eq!(padded("e\u{301}", 3), "e\u{301}  ");
+    }
+
+    #[test]
+    fn glyphs_are_ascii_where_the_locale_is_not_utf_8() {
+        let of = |all: &'static str, lang: &'static str| {
+            is_ascii_locale(move |name| match name {
+                "LC_ALL" => Some(all.to_owned()),
+                "LANG" => Some(lang.to_owned()),
+                _ => None,
+            })
+        };
+        assert!(of("", "C") && of("POSIX", "en_US.UTF-8") && of("", "de_DE.ISO-8859-1"));
+        assert!(!of("", "") && !of("C.UTF-8", "C") && !of("", "en_US.utf8"));
+        assert_eq!(ascii("├─ ◆ 3 ✗ é…"), "|- * 3 x é~");
     }
 }

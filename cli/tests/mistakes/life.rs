@@ -33,9 +33,9 @@ pub const ORDER: &[Row] = &[
 pub const SERVICE: &[Row] = &[
     ("--server http://127.0.0.1:1 tasks", 1, "http://127.0.0.1:1", "whether it runs"),
     ("--server http://127.0.0.1:1 log run", 1, "http://127.0.0.1:1", "whether it runs"),
-    ("--server nonsense tasks", 1, "nonsense", "http://127.0.0.1:7733"),
-    ("--server 127.0.0.1:7733 tasks", 1, "127.0.0.1:7733", "http://127.0.0.1:7733"),
-    ("--server ftp://example.org tasks", 1, "ftp://example.org", "http://127.0.0.1:7733"),
+    ("--server nonsense tasks", 1, "nonsense", "http://HOST:PORT"),
+    ("--server 127.0.0.1:7733 tasks", 1, "127.0.0.1:7733", "http://HOST:PORT"),
+    ("--server ftp://example.org tasks", 1, "ftp://example.org", "http://HOST:PORT"),
     ("--server http://127.0.0.1:1 --store x tasks", 2, "cannot be used with", "milepost"),
     ("--server http://127.0.0.1:1 compact", 1, "127.0.0.1:1", "see whether it runs"),
 ];

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use milepost_codec::{Epoch, Error, LineageId, LogId, MarkStatus, Offset, Result, TaskNo};
+use milepost_replay::text_value;
 use milepost_store::index::keys::{self, KeyKind};
 use milepost_store::index::{LogHead, MarkEntry, TaskEntry};
 
@@ -327,7 +328,7 @@ fn fits(query: &CheckpointQuery, checkpoint: &Checkpoint) -> bool {
     if query.filter.is_empty() {
         return true;
     }
-    let metadata = checkpoint.metadata.as_ref().and_then(|json| json.value().ok());
+    let metadata = checkpoint.metadata.as_ref().and_then(|json| text_value(json.text()).ok());
     metadata.is_some_and(|it| query.filter.iter().all(|(name, value)| it.get(name) == Some(value)))
 }
 

@@ -9,6 +9,7 @@ from typing import Any
 import graphs
 import pytest
 from graphs import THREAD, id_of, snapshot
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 from test_writes import WritesFirst, at, put
@@ -338,3 +339,32 @@ def test_writes_of_a_checkpoint_that_is_removed_are_gone(keep, shared):
     assert list(saver.list(THREAD)) == []
     with pytest.raises(ValueError, match="keep_latest"):
         keep(saver, "prune", ["t"], strategy="other")
+
+
+def test_a_filter_finds_what_the_saver_in_memory_finds(shared):
+    extra = {"n": 1, "yes": True, "f": 1.0, "text": "x", "none": None, "cut": "\ud83d", "list": [1]}
+    filters: list[dict[str, Any]] = [{name: value} for name, value in extra.items()]
+    filters += [{"absent": None}, {"absent": 0}, {"n": True}, {"n": 1.0}, {"yes": 1}, {"f": 1}]
+    filters += [
+        {"n": "1"},
+        {"text": None},
+        {"step": 1.0},
+        {"step": 1, "absent": None},
+        {"list": [1.0]},
+    ]
+    filters += [{"source": "loop", "cut": "\ud83d"}, {"cut": "\ud83e"}, {"\ud83d": None}, {}]
+
+    def found(saver: Any) -> list[list[int]]:
+        builder = StateGraph(graphs.Seen)
+        builder.add_node("node", lambda state: {"seen": ["node"]})
+        builder.add_edge(START, "node")
+        config: Any = {"configurable": {"thread_id": "t"}, "metadata": extra}
+        builder.compile(checkpointer=saver).invoke(GIVEN, config)
+        steps = []
+        for filter in filters:
+            for limit in (None, 1):
+                listed = saver.list(THREAD, filter=filter, limit=limit)
+                steps.append([one.metadata["step"] for one in listed])
+        return steps
+
+    assert found(MilepostSaver(shared)) == found(InMemorySaver())
