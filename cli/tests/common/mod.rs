@@ -105,6 +105,8 @@ impl Place {
             .env("MILEPOST_USER_CONFIG", "")
             .env_remove("MILEPOST_STORE")
             .env_remove("NO_COLOR")
+            // Under another locale marks of tables are ASCII.
+            .env("LC_ALL", "C.UTF-8")
             // Commands under an agent do less.
             .env_remove("CLAUDECODE")
             .env_remove("CODEX_SESSION_ID")
