@@ -63,7 +63,7 @@ fn files(backups: &Path) -> [Vec<String>; 2] {
     [named, begun]
 }
 
-/// What is wrong with the backups of a store, where `answer` is that of the process.
+/// Returns the faults of the backups of a store; `answer` is that of the process.
 fn judge(store: &Path, all: &[Given], answer: Option<&str>) -> Result<(), String> {
     let backups = store.join("backups");
     let [named, begun] = files(&backups);
@@ -116,7 +116,7 @@ fn a_backup_that_is_named_is_whole_and_one_that_failed_leaves_no_file() {
             None => judge(&store, &all, answer.as_deref()),
         };
         if killed && done.is_ok() {
-            // What the kill left goes with the next compaction of withdrawn content.
+            // The next compaction of withdrawn content removes the remains of the kill.
             let engine = Engine::open(&store, Options::default()).unwrap();
             engine
                 .retention()

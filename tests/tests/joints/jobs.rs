@@ -190,7 +190,7 @@ fn ended(engine: &Engine, dir: &Path, kind: &str, whole: &Seen) {
     }
 }
 
-/// What is there, against what the job answered: `None` if it gave no answer.
+/// Compares the store with the answer of a job; `None` if it gave no answer.
 fn judge(
     now: &Seen,
     (before, whole): (&Seen, &Seen),
