@@ -19,7 +19,7 @@ fn place() -> Place {
     place
 }
 
-/// The output without what differs between two places: paths, ids, durations and blocks of the disk.
+/// Returns the output without paths, ids, durations and blocks of the disk.
 fn plain(place: &Place, text: &str) -> String {
     let here = fs::canonicalize(place.dir.path()).unwrap().display().to_string();
     let text = text.replace(&here, "HERE").replace(&place.dir.path().display().to_string(), "HERE");

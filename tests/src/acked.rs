@@ -93,8 +93,8 @@ impl Acked {
 }
 
 /// Opens a store, looks whether everything is there that was acknowledged, appends, and opens it
-/// again. On a thread of its own: a store that hangs or panics is one that failed. Records of damage
-/// are allowed for the places in `damaged` only.
+/// again. On a thread of its own: a store that hangs or panics is one that failed. Records of
+/// damage are allowed for the places in `damaged` only.
 pub fn check_store(
     store: &Path,
     acked: &Acked,

@@ -138,8 +138,8 @@ fn a_path_that_both_changed_stays_and_is_named() {
     assert_eq!(home.text("new.txt"), None);
 }
 
-/// A mark of the user between two prompts is in the list, and files and conversation go back to it. A
-/// mark within an answer has files, and no conversation ends there.
+/// A mark of the user between two prompts is in the list, and files and conversation go back to it.
+/// A mark within an answer has files, and no conversation ends there.
 #[test]
 fn a_mark_of_the_user_is_listed_and_gone_back_to() {
     let Some(home) = home(Agent::ClaudeCode) else { return };

@@ -89,7 +89,7 @@ async fn values_that_a_serde_json_value_cannot_hold_are_answered_by_their_text()
         let cut = served.get(&format!("/v1/points/t@{at}/event?cut=256")).await.json();
         let shown = &cut["body"]["arguments"]["x"];
         let begin = shown.as_str().or(shown["cut"].as_str()).unwrap();
-        assert!(text.starts_with(begin), "{shown}");
+        assert_eq!(begin, text.get(..256).unwrap_or(text));
         let value = format!("/v1/points/t@{at}/value?pointer=/arguments/x");
         assert_eq!(served.get(&value).await.bytes, text.as_bytes());
     }

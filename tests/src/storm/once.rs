@@ -1,5 +1,6 @@
-//! Restores, with participants too, branches, undos, switches and redos under keys, which are repeated later: behind other
-//! calls, a kill, a compaction or a repair, and in a store that took the task. Nothing is done twice.
+//! Restores, with participants too, branches, undos, switches and redos under keys, which are
+//! repeated later: behind other calls, a kill, a compaction or a repair, and in a store that took
+//! the task. Nothing is done twice.
 
 use std::sync::{Arc, Mutex};
 

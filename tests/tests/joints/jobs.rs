@@ -1,5 +1,6 @@
 //! Jobs that are cut by a kill or cancelled: what the answer says is what happened, a job is there
-//! whole or not at all (a session that is imported, and a call, up to an event), and the next one ends.
+//! whole or not at all (a session that is imported, and a call, up to an event), and the next one
+//! ends.
 
 use std::collections::BTreeMap;
 use std::fs;

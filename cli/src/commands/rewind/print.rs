@@ -133,8 +133,8 @@ fn mark_line(mark: &UserMark, out: &mut Out) -> Result<()> {
     Ok(out.line(printable(&format!("  @{:<9} {ago:>4}  your mark", mark.label)))?)
 }
 
-/// Returns the sentence about a plan. About folders that captures of the project leave out, and
-/// where captures came late, nothing says how the files were then.
+/// Returns the sentence about a plan. It claims nothing of the files then, if the session used
+/// folders that captures leave out, or if captures came late.
 fn summary(plan: Option<&Plan>, way: &Way, not_covered: &[PathBuf]) -> Option<String> {
     let plan = plan?;
     if way.late == 0 && not_covered.is_empty() {

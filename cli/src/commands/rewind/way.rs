@@ -126,7 +126,7 @@ impl Way {
                         "it stays: it may be of session {of_others}, which ran at the same time"
                     ),
                     LeftWhy::AuthorUnknown if self.late > 0 => format!(
-                        "it stays: whose the change is is not known, since {} came late",
+                        "it stays: the author of the change is not known, since {} came late",
                         count(self.late, "capture")
                     ),
                     LeftWhy::Made | LeftWhy::Changed | LeftWhy::Removed if self.late > 0 => {

@@ -163,9 +163,9 @@ pub(super) fn prompt(home: &AgentHome, session: Option<&str>, prompt: &str) -> C
     command
 }
 
-/// Returns the command that shows the screen of an agent and says a prompt there. The project is one
-/// that the user trusts, and no question comes before the prompt. `None` for an agent whose screen
-/// is not tried.
+/// Returns the command that shows the screen of an agent and says a prompt there. The project is
+/// one that the user trusts, and no question comes before the prompt. `None` for an agent whose
+/// screen is not tried.
 pub(super) fn on_screen(home: &AgentHome, prompt: &str) -> Option<Command> {
     let command = self::prompt(home, None, prompt);
     let not_on_screen = match home.agent() {
