@@ -240,7 +240,7 @@ impl Place {
         self.end(session, returned, heard.key, false)?;
         let key = format!("{}:so-far", heard.key);
         for open in &session.open {
-            self.capture_after(session, open, &key, heard.is_spooled)?;
+            self.capture_after(session, open, (&key, heard.is_spooled), true)?;
         }
         self.capture(session)
     }
@@ -275,7 +275,7 @@ impl Place {
         let mut failed = Ok(());
         for open in calls {
             if failed.is_ok() {
-                failed = self.capture_after(session, &open, key, is_late);
+                failed = self.capture_after(session, &open, (key, is_late), false);
             }
             match failed {
                 Ok(()) => _ = session.ended.insert(open.id),
@@ -285,14 +285,14 @@ impl Place {
         failed
     }
 
-    /// Captures the folder as after a call that no hook ended. What changed since it began is its
-    /// own, unless it may have ended long before.
+    /// Captures the folder as after a call that no hook ended, or after a part of one that runs on.
+    /// What changed since it began is its own, unless it may have ended long before.
     fn capture_after(
         &self,
         session: &Session,
         open: &OpenCall,
-        key: &str,
-        is_late: bool,
+        (key, is_late): (&str, bool),
+        is_running: bool,
     ) -> Result<()> {
         let is_long = SystemClock.now_us().saturating_sub(open.began_us) > LONG_US;
         let mark = CallMark {
@@ -304,6 +304,7 @@ impl Place {
             others: &open.others,
             elsewhere: open.elsewhere.as_deref(),
             is_uncaptured: open.is_uncaptured || open.is_stale || is_late || is_long,
+            is_running,
         };
         let mark = mark.after().status(MarkStatus::Failure);
         self.capture_for_call(session, &mark, &format!("{key}:end:{}", open.began_us))
@@ -355,6 +356,7 @@ impl Place {
             reach: &heard.reach,
             others: &heard.others,
             is_uncaptured: heard.is_late(),
+            is_running: false,
             elsewhere: heard.elsewhere,
         };
         self.capture_for_call(session, &mark.before(), heard.key)?;
@@ -407,6 +409,7 @@ impl Place {
             elsewhere: began_in.as_deref().or(heard.elsewhere),
             // Without its beginning, a capture from before the call may be missing.
             is_uncaptured: heard.is_spooled || open.as_ref().is_none_or(|open| open.is_uncaptured),
+            is_running: false,
         };
         let heard_it = self.hear(session, heard, Some(&id));
         let captured = heard_it.and_then(|()| {

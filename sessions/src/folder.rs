@@ -15,6 +15,9 @@ use crate::reach::Reach;
 /// The actor of the events of an agent.
 pub(crate) const ACTOR: &str = "agent";
 
+/// The fact of a mark after a part of a call that runs on.
+pub(crate) const RUNNING: &str = "running";
+
 /// Number of attempts to append to the active lineage, which a restore may change.
 const TRIES: usize = 3;
 
@@ -33,6 +36,8 @@ pub(crate) struct CallMark<'a> {
     pub(crate) others: &'a Reach,
     /// True if the tool ran before the capture was done.
     pub(crate) is_uncaptured: bool,
+    /// True for a mark after a part of the call: it runs on.
+    pub(crate) is_running: bool,
     /// The folder that the call ran in, if captures of the project do not have it.
     pub(crate) elsewhere: Option<&'a Path>,
 }
@@ -42,7 +47,9 @@ impl CallMark<'_> {
         let mut facts = Map::new();
         facts.insert("tool".into(), self.tool.into());
         let is_shared = !self.shared.is_empty();
-        for (name, is) in [("shared", is_shared), ("uncaptured", self.is_uncaptured)] {
+        let all =
+            [("shared", is_shared), ("uncaptured", self.is_uncaptured), (RUNNING, self.is_running)];
+        for (name, is) in all {
             if is {
                 facts.insert(name.into(), true.into());
             }

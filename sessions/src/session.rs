@@ -10,7 +10,7 @@ use milepost_agents::documents::{AgentEvent, AgentEventKind};
 use milepost_formats::session_description;
 
 use crate::conversation::Conversation;
-use crate::folder::ACTOR;
+use crate::folder::{ACTOR, RUNNING};
 use crate::lineage;
 use crate::reach::Reach;
 
@@ -46,7 +46,7 @@ impl OpenCall {
     fn of_mark(id: String, actor: String, began_us: u64, mark: &CheckpointMarked) -> Self {
         let facts = mark.metadata.as_ref().and_then(|facts| facts.value().ok());
         let fact = |name: &str| facts.as_ref().and_then(|facts| facts.get(name));
-        let says = |name: &str| fact(name).and_then(|value| value.as_bool()) == Some(true);
+        let says = |name: &str| says(mark, name);
         let sessions = fact("with").and_then(|with| with.as_array()).into_iter().flatten();
         let others = if says("shared") { Reach::of_fact(fact("others")) } else { Reach::default() };
         let tool = fact("tool").and_then(|tool| tool.as_str()).unwrap_or_default().to_owned();
@@ -65,6 +65,12 @@ impl OpenCall {
             is_stale: false,
         }
     }
+}
+
+/// Returns `true` if a mark has a fact.
+fn says(mark: &CheckpointMarked, name: &str) -> bool {
+    let facts = mark.metadata.as_ref().and_then(|facts| facts.value().ok());
+    facts.as_ref().and_then(|facts| facts.get(name)?.as_bool()) == Some(true)
 }
 
 /// A session of an agent.
@@ -186,7 +192,7 @@ impl Session {
         for event in task.read(from..head)? {
             let event = event?;
             match (event.body, event.header.correlation) {
-                (Some(Body::CheckpointMarked(mark)), Some(call)) => {
+                (Some(Body::CheckpointMarked(mark)), Some(call)) if !says(&mark, RUNNING) => {
                     self.open.retain(|open| open.id != call);
                     if mark.cause == MarkCause::BeforeTool {
                         let actor = event.header.actor.unwrap_or_else(|| ACTOR.to_owned());

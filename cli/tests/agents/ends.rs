@@ -76,6 +76,28 @@ fn an_interrupted_call_of_claude_code_goes_back() {
     an_interrupted_call_goes_back(Agent::ClaudeCode);
 }
 
+/// A look at the way back captures what a call did so far, and the next one what it did since.
+#[test]
+fn files_of_a_call_that_runs_on_behind_a_plan_go_back() {
+    let Some((home, files)) = recorded(Agent::ClaudeCode) else { return };
+    let on = home.path("on");
+    let wait = format!("until [ -e {} ]; do sleep 0.05; done", on.display());
+    let call = format!("[[shell echo n > new.txt; {wait}; echo l > later.txt; exec sleep 600]]");
+    let started = home.start(home.command(None, &format!("{call} [[say never]]")));
+    assert!(home.until(|| home.text("new.txt").as_deref() == Some("n\n")));
+    let plan = |name: &str| {
+        let plan = home.milepost(&["rewind", "~1", "--files-only", "--dry-run"]).ok().out;
+        assert!(plan.contains(&format!("\n- {name}\n")), "{plan}");
+    };
+    plan("new.txt");
+    std::fs::write(&on, "").unwrap();
+    assert!(home.until(|| home.text("later.txt").as_deref() == Some("l\n")));
+    plan("later.txt");
+    started.kill();
+    started.wait();
+    all_goes_back(&home, "~1", &files);
+}
+
 /// A call removes the folder of the project, and the user makes it again.
 fn a_removed_project_comes_back(agent: Agent) {
     let Some((home, files)) = recorded(agent) else { return };

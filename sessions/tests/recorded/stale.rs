@@ -90,6 +90,25 @@ fn calls_that_another_recorder_heard_begin_end_at_the_way_back() {
 }
 
 #[test]
+fn a_call_that_runs_on_behind_the_way_back_is_captured_again_at_the_next_one_and_at_its_end() {
+    let mut scene = Scene::new();
+    scene.before("s1", "call-1", "Bash");
+    scene.take(scene.asked("MilepostRewind", "s1", None));
+    scene.settle();
+    scene.restart();
+    scene.write("made.txt", "by the call");
+    scene.take(scene.asked("MilepostRewind", "s1", None));
+    scene.settle();
+    scene.after("s1", "call-1", "Bash");
+    scene.settle();
+    let events = scene.events("s1");
+    let all = ["before call-1", "after call-1", "after call-1", "after call-1"];
+    assert_eq!(captures(&events), all);
+    let is_running = |event: &&Event| says(&[(*event).clone()], "call-1", "running");
+    assert_eq!(events.iter().filter(is_running).count(), 2);
+}
+
+#[test]
 fn a_project_that_a_call_removed_is_an_empty_capture_of_that_call() {
     let scene = Scene::new();
     scene.write("kept.txt", "text");

@@ -142,6 +142,8 @@ pub(super) fn is_prompt(mark: &CheckpointForm) -> bool {
 struct MarkFacts {
     prompt: Option<String>,
     uncaptured: bool,
+    /// True if the call runs on behind the mark.
+    running: bool,
     /// The folder that a call ran in, if captures of the project do not have it.
     folder: Option<PathBuf>,
     /// Other sessions, calls of which ran at the same time.
@@ -278,6 +280,7 @@ impl History {
         }
         match mark.cause {
             MarkCause::BeforeTool => _ = self.open.insert(call.to_owned()),
+            _ if MarkFacts::of(mark.metadata.as_ref().map(milepost::Json::text)).running => {}
             _ => _ = self.open.remove(call),
         }
     }

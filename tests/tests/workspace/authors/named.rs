@@ -3,6 +3,7 @@
 use milepost::Scope;
 use milepost_workspace::{ConflictWhy, LeftWhy};
 
+use super::recorder::RUNNING;
 use crate::{Scene, none};
 
 /// A call of the run that other sessions' calls overlap with. Marks declare the paths of both.
@@ -72,4 +73,33 @@ fn a_path_that_one_call_names_is_of_its_session_though_another_ran_at_once() {
     is(mine, mine, &[], &[], &["mine", "theirs", "third"]);
     // A list with a path that is none says nothing.
     is(Some(r#""mine", 3"#), None, &[], &[], &["mine", "theirs", "third"]);
+}
+
+/// Plays a call that changes `early` before a capture of it so far, and `late` behind it. Returns
+/// the paths that are asked about, if the call ends and if it does not.
+fn running(has_end: bool) -> Vec<String> {
+    let scene = Scene::begin();
+    for file in ["early", "late"] {
+        scene.write(file, "start");
+    }
+    scene.prompt();
+    scene.capture("start");
+    scene.before("agent", "c1", None);
+    scene.called("agent", "c1");
+    scene.write("early", "changed");
+    scene.after("agent", "c1", Some(RUNNING));
+    scene.write("late", "changed");
+    if has_end {
+        scene.after("agent", "c1", None);
+    }
+    let choices = none().leave_others();
+    let plan = scene.workspace.plan(&scene.engine, &scene.point("start"), &choices).unwrap();
+    assert_eq!(plan.left, [], "nothing is of others");
+    plan.conflicts.iter().map(|it| it.path.as_ref().unwrap().to_string()).collect()
+}
+
+#[test]
+fn changes_of_a_call_that_runs_on_behind_a_capture_are_of_the_run_once_it_ends() {
+    assert_eq!(running(true), Vec::<String>::new());
+    assert_eq!(running(false), ["late"]);
 }

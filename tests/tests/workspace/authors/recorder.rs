@@ -10,6 +10,9 @@ use crate::Scene;
 pub const SHARED: &str = r#"{"shared": true}"#;
 pub const UNCAPTURED: &str = r#"{"uncaptured": true}"#;
 
+/// What a mark after a part of a call declares.
+pub const RUNNING: &str = r#"{"running": true}"#;
+
 impl Scene {
     /// Captures the folder with a mark of this cause.
     fn mark(&self, mark: Mark, actor: &str, says: Option<&str>) -> CaptureReport {

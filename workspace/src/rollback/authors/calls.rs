@@ -54,6 +54,11 @@ impl Calls {
                 match (role, id) {
                     (Role::Before, Some(id)) => calls.begin(id, moment, n, true),
                     (Role::After, Some(id)) => calls.after(id, moment, n, since),
+                    (Role::Within, Some(id)) => {
+                        calls.after(id, moment, n, since);
+                        // The part behind the capture ends at a later one.
+                        calls.all.push(Call::new(id, moment, n, true));
+                    }
                     (Role::Present, _) => calls.cuts.push(n),
                     _ => {}
                 }
@@ -171,7 +176,6 @@ impl Calls {
     }
 
     fn after(&mut self, id: &str, moment: &Moment, n: usize, since: usize) {
-        // A call that ran on behind a look at it has a later end.
         let last = self.all.iter_mut().rev().find(|call| call.id == id);
         match last.filter(|call| !call.is_over && !call.is_from_elsewhere) {
             Some(call) => {

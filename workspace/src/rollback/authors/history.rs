@@ -76,6 +76,8 @@ pub(super) enum Role {
     Before,
     /// After a call.
     After,
+    /// After a part of a call that runs on.
+    Within,
     /// Before a restore.
     Present,
     /// After a restore of the files.
@@ -356,6 +358,7 @@ impl Reading {
                 self.called.extend(id.iter().filter(|id| mark.aliases.contains(id)).cloned());
                 (Role::Before, id)
             }
+            MarkCause::Step if id.is_some() && says(mark, "running") => (Role::Within, id),
             MarkCause::Step if id.is_some() => (Role::After, id),
             MarkCause::BeforeRestore => (Role::Present, None),
             _ => (Role::Other, None),
@@ -394,16 +397,18 @@ impl Reading {
     }
 }
 
+/// Returns `true` if a mark has a fact.
+fn says(mark: &CheckpointMarked, name: &str) -> bool {
+    let facts = mark.metadata.as_ref().and_then(|metadata| metadata.value().ok());
+    facts.as_ref().and_then(|facts| facts.get(name)?.as_bool()) == Some(true)
+}
+
 /// Returns the changes that a mark declares to be unknown, and the paths that calls may have
 /// changed.
 fn declared(mark: &CheckpointMarked) -> (Doubt, Reaches) {
     let facts = mark.metadata.as_ref().and_then(|metadata| metadata.value().ok());
-    let says = |name: &str| {
-        let value = facts.as_ref().and_then(|facts| facts.get(name));
-        value.and_then(|value| value.as_bool()) == Some(true)
-    };
-    let is_shared = says("shared");
-    let doubt = match (is_shared, says("uncaptured")) {
+    let is_shared = says(mark, "shared");
+    let doubt = match (is_shared, says(mark, "uncaptured")) {
         (_, true) => Doubt::Before,
         (true, false) => Doubt::During,
         (false, false) => Doubt::Nothing,
