@@ -29,7 +29,7 @@ nightly:
     MILEPOST=target/release/milepost server/tests/schemathesis/run 250
     target/release/served lasting streams
     cargo check --manifest-path fuzz/Cargo.toml --target-dir target --all-targets
-    just newest-agents more-agents interleavings doc lint instructions advisories
+    just newest-agents more-agents interleavings doc book lint instructions advisories
 
 # The package for Python: a build, lints, and tests in a virtual environment.
 python *ARGS:
@@ -98,9 +98,12 @@ advisories:
 doc:
     RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps
 
-# The pages of docs/ as a book, in target/book (needs `cargo install mdbook --locked`).
+# The pages of docs/ as a book, in target/book. Two minutes of compilation, the first time; without the server that
+# shows a book while it is written.
 book:
-    mdbook build
+    CARGO_TARGET_DIR=target/tools/build cargo install mdbook --version =0.5.4 --locked --debug --quiet --root target/tools \
+        --no-default-features --features search
+    PATH="$PWD/target/tools/bin:$PATH" mdbook build
 
 # Every fuzz target for a minute each (needs cargo-fuzz). What is new in a corpus goes to
 # `fuzz/target/corpus`, what breaks a promise to `fuzz/artifacts`.
