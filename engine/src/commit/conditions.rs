@@ -83,6 +83,18 @@ impl Drop for Back {
     }
 }
 
+/// Runs `work` under the current conditions without their key.
+pub(crate) fn without_key<T>(work: impl FnOnce() -> T) -> T {
+    let now = NOW.with_borrow(Clone::clone);
+    Conditions { key: None, ..now }.during(work)
+}
+
+/// Runs `work` under the current conditions without the expected head.
+pub(crate) fn without_head<T>(work: impl FnOnce() -> T) -> T {
+    let now = NOW.with_borrow(Clone::clone);
+    Conditions { expect: None, ..now }.during(work)
+}
+
 /// Returns the current key, if one is set.
 pub(crate) fn key() -> Result<Option<String>> {
     let key = NOW.with_borrow(|now| now.key.clone());

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use milepost_codec::{
     Activated, ActivationCause, Body, Control, Detail, Epoch, Error, ErrorKind, Hash, LineageId,
-    LineageType, LogId, MarkCause, RestoreBegun, RestoreEnded, RestoreId, RestoreOutcome,
+    LineageType, LogId, MarkCause, Offset, RestoreBegun, RestoreEnded, RestoreId, RestoreOutcome,
     RestorePart, Restored, Result, Scope, TaskNo,
 };
 
 use crate::commit::append::Append;
-use crate::commit::committer::LogAppend;
-use crate::commit::conditions::Conditions;
+use crate::commit::committer::{LogAppend, Request};
+use crate::commit::conditions;
 use crate::given_up;
 use crate::handles::engine::Engine;
 use crate::handles::lineage::Lineage;
@@ -98,7 +98,9 @@ impl Engine {
         })?;
         // From here on files change, so a caller that is gone does not end it halfway.
         let (lineage, epoch) = given_up::whole(|| {
-            let committed = self.commit_restore(&task, target, &pending, with);
+            // The beginning has checked the expected head, and the mark has moved it since.
+            let commit = || self.commit_restore(&task, target, &pending, with);
+            let committed = conditions::without_head(commit);
             committed.map_err(|error| self.failed(&pending, with, error))
         })?;
         drop(under_way);
@@ -155,7 +157,7 @@ impl Engine {
         let _held = self.inner.catalog.log().storing();
         let there = self.workspace_at(&target.to)?;
         let known = self.last_capture(task)?;
-        self.capture_present(task, &target.to, with)?;
+        let marked = self.capture_present(task, &target.to, with)?;
         let present = self.workspace_at(&task.point(task.head()?.next)?)?;
         let mut parts = Vec::with_capacity(with.len());
         for participant in with {
@@ -169,16 +171,17 @@ impl Engine {
                 target: there,
             })?);
         }
-        self.begin(task, target, parts)
+        self.begin(task, target, parts, marked)
     }
 
-    /// Captures the present and marks it.
+    /// Captures the present and marks it. Returns the head after the mark.
     fn capture_present(
         &self,
         task: &Task,
         to: &Point,
         with: &[Arc<dyn Participant>],
-    ) -> Result<()> {
+    ) -> Result<Offset> {
+        conditions::check_head(task.head()?)?;
         let mut bodies = Vec::new();
         for participant in with {
             bodies.extend(participant.capture(&CaptureContext {
@@ -188,19 +191,27 @@ impl Engine {
             })?);
         }
         let mark = Mark::new().cause(MarkCause::BeforeRestore);
-        // The caller's key and expected head apply to the restore, not to this append.
-        Conditions::new().during(|| match bodies.is_empty() {
-            true => task.mark(mark).map(|_| ()),
-            false => task.append_as_it_is(Append::batch(bodies).mark(mark)).map(|_| ()),
+        // The caller's key applies to the restore, not to this append.
+        conditions::without_key(|| match bodies.is_empty() {
+            true => task.mark(mark).map(|marked| marked.mark + 1),
+            false => {
+                let mut append = Append::batch(bodies).mark(mark);
+                if let Some(head) = conditions::expected() {
+                    append = append.expect_head(head);
+                }
+                task.append_as_it_is(append).map(|committed| committed.appended.head.next)
+            }
         })
     }
 
-    /// Records the planned changes. Nothing outside of the log changes before this is durable.
+    /// Records the planned changes. Nothing outside of the log changes before this is durable. If
+    /// the caller expects a head, nothing may have been appended after the mark.
     fn begin(
         &self,
         task: &Task,
         target: &RestoreTarget<'_>,
         parts: Vec<RestorePart>,
+        marked: Offset,
     ) -> Result<PendingRestore> {
         let inner = &self.inner;
         let no = task.no();
@@ -228,7 +239,10 @@ impl Engine {
             parts,
         };
         let since_us = inner.now_us();
-        inner.commit(self.control_append(no, since_us, &[begun.clone().into()])?)?;
+        let append = self.control_append(no, since_us, &[begun.clone().into()])?;
+        let expects = conditions::expected().is_some();
+        let head = expects.then_some((LogId::lineage(no, active.lineage), marked));
+        inner.commit(Request::of(vec![append]).unless_grown(head.into_iter().collect()))?;
         Ok(PendingRestore { task: task.id().to_owned(), since_us, begun, no })
     }
 

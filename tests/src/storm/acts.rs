@@ -372,8 +372,7 @@ impl Acts {
 }
 
 /// Returns `true` if a step may be under way beside any other. What takes checkpoints away by name
-/// is not: it would not be known what a cleanup beside it had to keep. A switch and a redo are not,
-/// since they may append nothing.
+/// is not: it would not be known what a cleanup beside it had to keep.
 fn may_cross(op: &Op) -> bool {
-    !matches!(op, Op::Check | Op::Pin(_) | Op::RemoveMark(_) | Op::Switch(_) | Op::Redo)
+    !matches!(op, Op::Check | Op::Pin(_) | Op::RemoveMark(_))
 }

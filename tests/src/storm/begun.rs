@@ -35,6 +35,8 @@ impl Begun {
     ) -> Result<(), String> {
         let crossed = model.end(self.id);
         let now = call.task().and_then(|name| model.tasks.get(name));
+        // Calls that crossed earlier may have made another lineage active.
+        let crossed = crossed || now.is_some_and(|task| task.loose.is_some());
         let now = now.map_or(0, |task| task.generation);
         if crossed && now != self.generation {
             // Another task has its name by now.

@@ -2,7 +2,7 @@
 
 use milepost::{Engine, ErrorKind};
 
-use super::call::{Done, Target};
+use super::call::{Done, Marked, Target};
 use super::judge::{Answer, marked};
 use super::model::{LineageModel, Model, TaskModel};
 
@@ -13,7 +13,7 @@ pub fn restore(
     answer: &Answer<'_>,
 ) -> Result<(), String> {
     if answer.crossed {
-        return loosened(model, task, 1, answer);
+        return loosened(model, task, Moves::Always, answer);
     }
     let epoch = forked(model, task, to, answer)?;
     let Some(known) = model.tasks.get_mut(task) else {
@@ -38,7 +38,7 @@ pub fn branch(
     answer: &Answer<'_>,
 ) -> Result<(), String> {
     if answer.crossed {
-        return loosened(model, task, 0, answer);
+        return loosened(model, task, Moves::Never, answer);
     }
     let epoch = forked(model, task, to, answer)?;
     let known = model.tasks.get(task).map(TaskModel::epoch);
@@ -92,7 +92,7 @@ fn forked(model: &mut Model, task: &str, to: &Target, answer: &Answer<'_>) -> Re
 
 pub fn undo(model: &mut Model, task: &str, answer: &Answer<'_>) -> Result<(), String> {
     if answer.crossed {
-        return loosened(model, task, 1, answer);
+        return loosened(model, task, Moves::Always, answer);
     }
     let Some(known) = model.tasks.get_mut(task) else {
         return Err(answer.wrong("an undo of no task"));
@@ -133,6 +133,14 @@ pub fn undo(model: &mut Model, task: &str, answer: &Answer<'_>) -> Result<(), St
 }
 
 pub fn switch(model: &mut Model, task: &str, to: u32, answer: &Answer<'_>) -> Result<(), String> {
+    if answer.crossed {
+        return match answer.got {
+            Ok(Done::Activated { lineage, .. }) if *lineage != to => {
+                Err(answer.wrong("I7: a switch to another lineage than asked for"))
+            }
+            _ => loosened(model, task, Moves::Maybe, answer),
+        };
+    }
     let Some(known) = model.tasks.get_mut(task) else {
         return Err(answer.wrong("a switch of no task"));
     };
@@ -152,6 +160,9 @@ pub fn switch(model: &mut Model, task: &str, to: u32, answer: &Answer<'_>) -> Re
 }
 
 pub fn redo(model: &mut Model, task: &str, answer: &Answer<'_>) -> Result<(), String> {
+    if answer.crossed {
+        return loosened(model, task, Moves::Maybe, answer);
+    }
     let Some(known) = model.tasks.get_mut(task) else {
         return Err(answer.wrong("a redo of no task"));
     };
@@ -195,21 +206,51 @@ fn is_dropped(known: &TaskModel, lineage: u32, answer: &Answer<'_>) -> Result<()
     }
 }
 
+/// Whether a call that succeeded activated a lineage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Moves {
+    Always,
+    /// Unless the lineage was active already.
+    Maybe,
+    Never,
+}
+
 /// Lineages were opened or activated by calls that were under way together: which comes before
-/// which is asked of the store once they have ended.
+/// which is asked of the store once they have ended. Each activation is told of by the call that
+/// made it, and all calls that name an epoch name the same lineage.
 fn loosened(
     model: &mut Model,
     task: &str,
-    activations: u64,
+    moves: Moves,
     answer: &Answer<'_>,
 ) -> Result<(), String> {
-    let marks = match answer.got {
-        Ok(Done::Forked { marks, .. }) => marks.as_slice(),
-        Ok(_) => &[],
-        Err(_) => return Err(answer.wrong("a point that is kept cannot be gone back to")),
+    const NO_MARKS: &[Marked] = &[];
+    let (marks, lineage, epoch) = match answer.got {
+        Ok(Done::Forked { marks, lineage, epoch, .. }) => (marks.as_slice(), *lineage, *epoch),
+        Ok(Done::Activated { lineage, epoch }) => (NO_MARKS, *lineage, *epoch),
+        _ => return Err(answer.wrong("a point that is kept cannot be gone back to")),
     };
     if let Some(known) = model.tasks.get_mut(task) {
-        known.loose = Some(known.loose.unwrap_or(0) + activations);
+        let is_made = moves == Moves::Always;
+        if is_made && epoch <= known.epoch() {
+            return Err(answer.wrong("I7: an activation in an epoch that is over"));
+        }
+        let mut all = known.loose.unwrap_or(0);
+        if moves != Moves::Never && epoch > known.epoch() {
+            let before = known.told.insert(epoch, (lineage, is_made));
+            match before {
+                None => all += 1,
+                Some((other, _)) if other != lineage => {
+                    let why = format!("I7: lineage {other} was activated in this epoch");
+                    return Err(answer.wrong(&why));
+                }
+                Some((_, true)) if is_made => {
+                    return Err(answer.wrong("I7: two activations in one epoch"));
+                }
+                Some((_, made)) => drop(known.told.insert(epoch, (lineage, made || is_made))),
+            }
+        }
+        known.loose = Some(all);
     }
     for mark in marks {
         marked(model, task, mark, Some(answer.before));
@@ -228,7 +269,13 @@ pub fn adopt(engine: &Engine, model: &mut Model, exactly: bool) -> Result<(), St
             continue;
         }
         let task = engine.task(name).map_err(|e| format!("task {name}: {e}"))?;
-        let due = known.epoch() + moves;
+        let told = std::mem::take(&mut known.told).pop_last();
+        let (last, lineage) = told.map_or((0, 0), |(epoch, (lineage, _))| (epoch, lineage));
+        if last == task.epoch() && lineage != task.lineage().id().0 {
+            let active = task.lineage().id();
+            return Err(format!("I7: task {name} is on lineage {active}, not on {lineage}"));
+        }
+        let due = (known.epoch() + moves).max(last);
         if task.epoch() < due || exactly && task.epoch() != due {
             let epoch = task.epoch();
             return Err(format!("I7: task {name} is in epoch {epoch}, not in {due}"));

@@ -52,6 +52,9 @@ pub struct TaskModel {
     /// Calls that were under way together opened or activated lineages: so many activations, of
     /// which the store is asked.
     pub loose: Option<u64>,
+    /// The activations that the answers to those calls name, by epoch: the lineage, and whether the
+    /// call surely made it.
+    pub told: BTreeMap<u64, (u32, bool)>,
     /// Activations are not known that an undo may go back to.
     pub undo_open: bool,
 }

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use milepost::calls::Conditions;
 use milepost::events::{
     Application, Attachment, Data, GuidanceGiven, RunControl, StepFinished, StepStarted,
 };
-use milepost::{Append, Body, Checkpoint, Detail, Mark, Scope};
+use milepost::{Append, Body, Checkpoint, Detail, ErrorKind, Mark, Scope};
 use milepost_runtime::run::{EverySteps, Run, RunOptions, SafePoint};
 use milepost_workspace::{Choices, Workspace, WorkspaceOptions};
 
@@ -270,7 +271,8 @@ impl Acts {
         }
     }
 
-    /// Goes back with a participant, which may fail.
+    /// Goes back with a participant, which may fail, and mostly with an expected head, which may
+    /// be another one.
     fn part(&self, name: &str, n: u16, fails: bool) -> Result<(), String> {
         let engine = self.engine();
         let task = engine.task(name).map_err(text)?;
@@ -281,14 +283,27 @@ impl Acts {
         let before = *lock(&outside);
         let part = Arc::new(Part { outside: Arc::clone(&outside), to: before + 1, fails });
         let to = task.point(at).map_err(text)?;
-        let got = engine.restore(&to).with(part).run();
+        let expected = [None, Some(info.head.next), Some(info.head.next + 1)];
+        let expected = expected[usize::from(n / 7 % 3)];
+        let refused = expected.is_some_and(|head| head != info.head.next);
+        let mut conditions = Conditions::new();
+        if let Some(head) = expected {
+            conditions = conditions.expect_head(head);
+        }
+        let got = conditions.during(|| engine.restore(&to).with(part).run());
         let now = *lock(&outside);
         let task = engine.task(name).map_err(text)?;
         // The present is marked before.
         let stayed = task.epoch() == epoch && task.lineage().id() == info.id;
-        match (got, fails) {
+        match (got, fails || refused) {
             (Ok(_), false) if now == before + 1 && task.epoch() == epoch + 1 => Ok(()),
-            (Err(_), true) if now == before && stayed => Ok(()),
+            (Err(error), true) if now == before && stayed => {
+                let head = task.head().map_err(text)?.next;
+                match refused && (error.kind() != ErrorKind::Conflict || head != info.head.next) {
+                    true => Err(format!("I13: it came to {error} and head {head}")),
+                    false => Ok(()),
+                }
+            }
             (got, _) => {
                 let got = got.map(|task| task.epoch());
                 Err(format!("I9: it came to {got:?}, outside is {now} after {before}"))

@@ -8,6 +8,7 @@ mod depth;
 mod erased;
 mod failover;
 mod folds;
+mod heads;
 mod imports;
 mod jobs;
 mod keys;
