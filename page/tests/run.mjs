@@ -3,6 +3,7 @@
 
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
@@ -40,6 +41,9 @@ if (what === "serve") await import(pathToFileURL(built[0]).href);
 else {
   const only = word && file.length === 0 ? [`--test-name-pattern=${word}`] : [];
   // The time of a whole file; harness.ts has that of a test.
-  const args = ["--test", "--test-reporter=spec", "--test-timeout=1800000", ...only, ...built];
+  const time = "--test-timeout=1800000";
+  // One file for each processor; by default one processor is left alone.
+  const files = `--test-concurrency=${availableParallelism()}`;
+  const args = ["--test", "--test-reporter=spec", time, files, ...only, ...built];
   process.exit(spawnSync(process.execPath, args, { stdio: "inherit" }).status ?? 1);
 }

@@ -164,6 +164,11 @@ impl Conversation {
         self.file.as_deref()
     }
 
+    /// Returns the number of bytes of the session file that are recorded.
+    pub(crate) fn read_bytes(&self) -> Option<u64> {
+        self.tail.as_ref()?.position()
+    }
+
     fn tail_of(&self, engine: &Engine, file: &Path, task: &str) -> Option<SessionTail> {
         let tail = SessionTail::new(engine, self.format()?, file, task, &self.user);
         tail.inspect_err(|error| self.warn(error)).ok()

@@ -434,7 +434,8 @@ impl Place {
         session.conversation.end((&self.engine, &session.task))?;
         let open = std::mem::take(&mut session.open);
         let calls: Vec<String> = open.iter().map(|open| open.id.clone()).collect();
-        let facts = json!({ "process": process, "open_calls": calls });
+        let read = session.conversation.read_bytes();
+        let facts = json!({ "process": process, "open_calls": calls, "file_read": read });
         let key =
             format!("{HOOK_KEY}gone:{process}:{}", self.engine.task(&session.task)?.head()?.next);
         self.append(session, &key, Application::new(GONE, &facts)?.into())?;

@@ -73,7 +73,9 @@ pub use capture::CaptureReport;
 pub use diff::{FileChange, FileChanges, Renamed};
 pub use milepost::hooks::WorkspaceState;
 pub use options::WorkspaceOptions;
-pub use plan::{Choices, ConflictWhy, LeftOut, LeftOutChange, LeftPath, LeftWhy, NoteWhat};
+pub use plan::{
+    Choices, ConflictWhy, LeftOut, LeftOutChange, LeftPath, LeftWhy, NotCovered, NoteWhat,
+};
 pub use plan::{PathConflict, Plan, PlanNote, PlannedPath, Way};
 pub use rollback::{Recovery, RestoreReport};
 pub use scan::{DEFAULT_IGNORES, left_out};

@@ -62,7 +62,7 @@ pub fn files_plan(plan: &Plan) -> Result<Value> {
 }
 
 /// Names of the numbers in a plan.
-const NUMBERS: [&str; 4] = ["bytes", "needs", "free", "uncompared"];
+const NUMBERS: [&str; 5] = ["bytes", "needs", "free", "uncompared", "late"];
 
 /// Converts a plan of files back: the inverse of [`files_plan`].
 ///
@@ -104,7 +104,7 @@ mod tests {
             {"path":"7","kind":"folder"}],"changes":[],"deletes":[],"modes":[],
             "conflicts":[{"path":"bytes","why":"changed","text":"8"}],"notes":[],
             "left_out":[{"path":"9","reason":"large","change":"gone","bytes":7,"text":"6"}],
-            "kept":["5"],"done":true,
+            "not_covered":[{"path":"/w","text":"1"}],"late":2,"kept":["5"],"done":true,
             "bytes":5,"needs":18446744073709551615,"free":0,"uncompared":3}"#;
         let plan: Plan = serde_json::from_str(text).unwrap();
         let spelled = files_plan(&plan).unwrap();

@@ -152,6 +152,12 @@ fn a_work_tree_that_the_session_entered_is_named() {
         let said = home.milepost(&words).ok().out;
         assert!(is_named(&said), "{words:?}: {said}");
     }
+    let point = format!("{session}@prompt-1");
+    for more in [&[][..], &["--json"]] {
+        let words = [&["rollback", &point, "--dry-run"][..], more].concat();
+        let said = home.milepost(&words).ok().out;
+        assert!(is_named(&said), "{words:?}: {said}");
+    }
 }
 
 /// A file grows over the limit of captures in a call: it goes back, or is named.

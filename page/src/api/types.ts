@@ -389,6 +389,8 @@ export interface RestorePlan {
     /** Paths that differ and stay; those that captures leave out and that changed since. */
     left?: PlannedPath[];
     left_out?: PlannedPath[];
+    /** Folders that calls ran in, and that captures do not have. */
+    not_covered?: PlannedPath[];
     /** One sentence about all of it. */
     summary?: string;
     bytes: Big;

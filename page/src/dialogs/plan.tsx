@@ -138,7 +138,8 @@ interface PlanProps {
 export function Plan({ plan, of, short = false }: PlanProps) {
   const w = words.value;
   const { files } = plan;
-  const stays = [...(files?.left ?? []), ...(files?.left_out ?? [])];
+  const { left = [], left_out = [], not_covered = [] } = files ?? {};
+  const stays = [...left, ...left_out, ...not_covered];
   const place = (of: RestorePlan["from"]) => `${plan.task}/${of.lineage}@${of.offset}`;
   return (
     <>

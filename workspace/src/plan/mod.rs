@@ -30,7 +30,7 @@ mod three_way;
 
 pub use choices::Choices;
 pub use report::PlannedPath;
-pub use report::{ConflictWhy, LeftOut, LeftOutChange, LeftPath, LeftWhy, NoteWhat};
+pub use report::{ConflictWhy, LeftOut, LeftOutChange, LeftPath, LeftWhy, NotCovered, NoteWhat};
 pub use report::{PathConflict, Plan, PlanNote, Way};
 
 pub(crate) use authors::{Author, Authors, Counted};

@@ -34,6 +34,13 @@ pub struct Plan {
     /// Number of paths that captures leave out, and of which it is not known whether they changed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub uncompared: u64,
+    /// Folders that calls since the snapshot ran in, and that captures do not have.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_covered: Vec<NotCovered>,
+    /// Number of captures around calls since the snapshot that came late: files may have changed
+    /// before.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub late: u64,
     /// Files that changed while the restore ran: where each was kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<PathBytes>,
@@ -216,6 +223,15 @@ pub struct LeftOut {
     pub text: String,
 }
 
+/// A folder that captures do not have, such as another work tree of git, and that a call ran in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotCovered {
+    /// The folder, absolute.
+    pub path: String,
+    /// Text for people.
+    pub text: String,
+}
+
 impl LeftPath {
     pub(crate) fn new(path: &TreePath, why: LeftWhy, ways: &[Way]) -> Self {
         Self { path: path.clone(), why, text: why.text().to_owned(), ways: ways.to_vec() }
@@ -241,7 +257,8 @@ impl Plan {
     }
 
     /// Returns `true` if nothing differs from the snapshot once the plan is carried out, as far as
-    /// scans tell: nothing stays, is kept, is in the way, or was left out and changed.
+    /// scans tell: nothing stays, is kept, is in the way, or was left out and changed; all calls
+    /// since ran in the folder, and their captures were in time.
     pub fn is_whole(&self) -> bool {
         let stays =
             |note: &PlanNote| matches!(note.what, NoteWhat::FolderStays | NoteWhat::Ignored);
@@ -249,6 +266,8 @@ impl Plan {
             && self.left.is_empty()
             && self.left_out.is_empty()
             && self.kept.is_empty()
+            && self.not_covered.is_empty()
+            && self.late == 0
             && !self.notes.iter().any(stays)
     }
 

@@ -6,8 +6,8 @@ use std::fmt;
 
 use milepost_codec::{SkipReason, TreePath};
 
-use super::report::{ConflictWhy, LeftOut, LeftOutChange, LeftPath, LeftWhy, NoteWhat, Plan};
-use super::report::{PathConflict, PlannedPath, Way};
+use super::report::{ConflictWhy, LeftOut, LeftOutChange, LeftPath, LeftWhy, NotCovered};
+use super::report::{NoteWhat, PathConflict, Plan, PlannedPath, Way};
 
 /// Number of paths of a list that are printed one by one.
 const LINES: usize = 40;
@@ -94,6 +94,14 @@ impl LeftOut {
         };
         let text = format!("{}: {since}", left_out_by(reason));
         Self { path, reason, change, bytes, text }
+    }
+}
+
+impl NotCovered {
+    pub(crate) fn new(path: String) -> Self {
+        let text = "not covered: a call ran there, outside of what captures of this folder have; \
+                    its files stay";
+        Self { path, text: text.to_owned() }
     }
 }
 
@@ -198,6 +206,15 @@ impl Plan {
                 counted(number, "file")
             ));
         }
+        match self.not_covered.len() as u64 {
+            0 => {}
+            1 => parts.push("1 folder that calls ran in is not covered".to_owned()),
+            n => parts.push(format!("{} that calls ran in are not covered", counted(n, "folder"))),
+        }
+        if self.late > 0 {
+            let captures = counted(self.late, "capture");
+            parts.push(format!("{captures} came late: files may have changed before"));
+        }
         if self.uncompared > 0 {
             let were = if self.uncompared == 1 { "was" } else { "were" };
             parts.push(format!("{} {out} {were} not compared", counted(self.uncompared, "path")));
@@ -225,6 +242,9 @@ impl fmt::Display for Plan {
             self.left_out.iter().find(same).map(|one| one.text.clone()).unwrap_or_default()
         };
         stays(out.collect(), f, |one, f| writeln!(f, "= {one}"), text)?;
+        for folder in &self.not_covered {
+            writeln!(f, "= {}  {}", folder.path, folder.text)?;
+        }
         for path in &self.kept {
             writeln!(f, "= {path}  it was changed while this ran, and kept here")?;
         }

@@ -58,7 +58,7 @@ fn is_of_another(workspace: Option<&Workspace>, engine: &Engine, root: Hash) -> 
 }
 
 /// Returns `true` if a point is in the history of the task's lineage.
-fn is_behind(engine: &Engine, task: &Task, to: &Point) -> Result<bool> {
+pub(super) fn is_behind(engine: &Engine, task: &Task, to: &Point) -> Result<bool> {
     if task.head()?.next < to.offset {
         return Ok(false);
     }

@@ -4,6 +4,7 @@
 //! ```text
 //! authors      whose the changes since a point are
 //! by_hand      files that were made outside of any run
+//! calls_since  folders that captures do not have, and captures that came late
 //! participant  the engine's requests to a workspace: capture, prepare, apply, abort, finish
 //! present      stamps that the capture of the present recorded
 //! record       a restore's record in the log, read again after a crash
@@ -13,6 +14,7 @@
 
 mod authors;
 mod by_hand;
+mod calls_since;
 mod dry_run;
 mod participant;
 mod present;
@@ -26,6 +28,7 @@ use milepost::restore::PendingRestore;
 use milepost::{Engine, Error, Hash, Participant, Point, Result, Scope, Task};
 use milepost_codec::{ChunkId, PathBytes, RestoreOutcome};
 
+use self::calls_since::look_at_calls;
 pub(crate) use self::dry_run::Dry;
 use self::participant::WorkspaceParticipant;
 use crate::capture::{self, Storage};
@@ -129,6 +132,7 @@ impl Workspace {
             let then = self.then(&task, to, &target.capture, choices)?;
             look_at_left_out(folder.root(), &dry, &then, &looked.skips, &mut preview)?;
         }
+        look_at_calls(engine, &task, to, &mut preview)?;
         if let Err(error) = lock {
             let text = error.to_string();
             let conflict = PathConflict::saying(None, ConflictWhy::Locked, text);

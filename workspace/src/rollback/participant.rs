@@ -19,6 +19,7 @@ use parking_lot::Mutex;
 
 use super::RestoreReport;
 use super::by_hand::by_hand;
+use super::calls_since::look_at_calls;
 use super::present::{Remembered, Tree};
 use super::record::Record;
 use super::target::{Target, skips_of, target};
@@ -164,6 +165,7 @@ impl WorkspaceParticipant {
         look_at_folder(&folder, &planned.actions, &mut preview)?;
         let then = self.workspace.then(going.task, going.to, &target.capture, &self.choices)?;
         look_at_left_out(folder.root(), &chunks, &then, &skips, &mut preview)?;
+        look_at_calls(going.engine, going.task, going.to, &mut preview)?;
         let upcoming = self.upcoming(&chunks, planned.tree, &target, &skips)?;
         let mut needed: Vec<ChunkId> = known.into_iter().collect();
         needed.extend(going.present.map(as_chunk));

@@ -2,7 +2,7 @@
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::time::{Duration, Instant, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use milepost::clock::{Clock as _, SystemClock};
 use milepost_agents::documents::GOING_BACK;
@@ -51,9 +51,9 @@ pub(super) fn file(source: &dyn Backend, history: &History) -> bool {
     if !agent.is_session_file(&path, &agent::environment()) {
         return false;
     }
-    let changed = path.metadata().and_then(|there| there.modified());
-    let changed_us = changed.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    if changed_us.is_none_or(|changed| changed.as_micros() <= u128::from(history.last_us)) {
+    // Times do not tell: a mark may be later than a line that is not recorded yet.
+    let Ok(there) = path.metadata() else { return false };
+    if history.file_read == Some(there.len()) {
         return false;
     }
     let asked = ImportAsked {

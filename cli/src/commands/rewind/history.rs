@@ -72,6 +72,12 @@ pub(super) struct SessionFacts {
     pub root: Option<PathBuf>,
 }
 
+/// Facts of the end of an agent's process.
+#[derive(Deserialize)]
+struct GoneFacts {
+    file_read: Option<u64>,
+}
+
 /// The active history of a session.
 #[derive(Debug, Default)]
 pub(super) struct History {
@@ -83,16 +89,16 @@ pub(super) struct History {
     pub facts: Option<SessionFacts>,
     /// True if hooks told the conversation: no session file can be written from it.
     pub is_of_documents: bool,
-    /// The time of the last event.
-    pub last_us: u64,
+    /// Number of bytes of the session file that were recorded when its agent had ended.
+    pub file_read: Option<u64>,
     /// Number of files in the largest capture.
     captured: u64,
     /// True if there are prompts, here or in a lineage that was left.
     pub has_prompts: bool,
     /// Calls behind which no folder was captured.
     pub open: BTreeSet<String>,
-    /// Folders that calls ran in, and that captures of the project do not have: offset and path.
-    elsewhere: Vec<(u64, PathBuf)>,
+    /// Folders that calls ran in, and that captures of the project do not have.
+    elsewhere: BTreeSet<PathBuf>,
     /// Other sessions, calls of which ran at the same time: offset and session.
     shared: Vec<(u64, String)>,
     /// Offsets and times of the marks of calls of the last prompt.
@@ -186,24 +192,15 @@ impl History {
         self.prompts.partition_point(|prompt| prompt.at < at)
     }
 
-    /// Returns the number of captures since a point that came late.
-    pub(super) fn late(&self, at: u64) -> u64 {
-        let since = self.prompts.get(self.prompts_before(at)..).unwrap_or_default();
-        since.iter().map(|prompt| prompt.late).sum()
-    }
-
     /// Returns `true` if a point is within the answer to a prompt: no conversation ends there.
     pub(super) fn is_in_turn(&self, at: u64) -> bool {
         let next = self.prompts.get(self.prompts_before(at)).map_or(u64::MAX, |prompt| prompt.at);
         self.turns.iter().any(|turn| (at..next).contains(turn))
     }
 
-    /// Returns the folders that calls since an offset ran in, and that captures of the project do
-    /// not have.
-    pub(super) fn not_covered(&self, since: u64) -> Vec<PathBuf> {
-        let folders = self.elsewhere.iter().filter(|(at, _)| *at >= since);
-        let folders: BTreeSet<&PathBuf> = folders.map(|(_, folder)| folder).collect();
-        folders.into_iter().cloned().collect()
+    /// Returns the folders that calls ran in, and that captures of the project do not have.
+    pub(super) fn not_covered(&self) -> &BTreeSet<PathBuf> {
+        &self.elsewhere
     }
 
     /// Returns the other sessions, calls of which ran at the same time as one since an offset.
@@ -236,7 +233,6 @@ impl History {
     }
 
     fn add(&mut self, at: u64, time_us: u64, body: Option<&Body>) {
-        self.last_us = self.last_us.max(time_us);
         if matches!(body, Some(Body::ToolCalled(_) | Body::ToolReturned(_))) {
             self.turns.push(at);
         }
@@ -261,6 +257,12 @@ impl History {
             Some(Body::Message(said)) if said.role == "assistant" => self.turns.push(at),
             Some(Body::Application(said)) if said.name == "agent_documents" => {
                 self.is_of_documents = true;
+            }
+            Some(Body::Application(said)) if said.name == "agent_gone" => {
+                if let Data::Json(facts) = &said.data {
+                    let gone: Option<GoneFacts> = serde_json::from_str(facts.text()).ok();
+                    self.file_read = gone.and_then(|gone| gone.file_read);
+                }
             }
             Some(Body::Application(said)) if said.name == "agent_session" => {
                 if let Data::Json(facts) = &said.data {
@@ -302,7 +304,7 @@ impl History {
         if let Some(prompt) = self.prompts.last_mut().filter(|_| uncaptured) {
             prompt.late += 1;
         }
-        self.elsewhere.extend(folder.map(|folder| (at, folder)));
+        self.elsewhere.extend(folder);
         self.shared.extend(with.into_iter().map(|session| (at, session)));
         let label = mark.label.as_deref().filter(|_| mark.cause == MarkCause::Step);
         let Some((label, text)) = prompt_of(label, facts) else { return };

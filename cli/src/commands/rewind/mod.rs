@@ -200,12 +200,7 @@ fn on(
     // Without a terminal, and for a plan only, contested paths stay.
     let asks = !args.yes && !is_dry;
     way.make_plan(source, asks, out)?;
-    let not_covered = match args.conversation_only {
-        true => Vec::new(),
-        false => history.not_covered(target.at),
-    };
-    let way_out = |way| (way, not_covered.as_slice());
-    print::plan(&task.id, (&target, gone), way_out(&way), is_dry, out)?;
+    print::plan(&task.id, (&target, gone), &way, is_dry, out)?;
     if let Some(agent) = agent {
         let again =
             format!("milepost rewind {}@{}", words::encode(&task.id), words::encode(&target.label));
@@ -216,7 +211,7 @@ fn on(
     }
     confirm(args.yes, "", "Go back?", out)?;
     let form = way.go(source, out)?;
-    print::went(&task, &form, way_out(&way), (&target, gone), out)?;
+    print::went(&task, &form, &way, (&target, gone), out)?;
     Ok(way.resume)
 }
 

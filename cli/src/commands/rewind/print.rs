@@ -1,7 +1,6 @@
 //! Prompts and plans of a rewind, printed.
 
 use std::io::{self, IsTerminal as _};
-use std::path::PathBuf;
 
 use milepost_api::{Big, FilesForm, TaskForm};
 use milepost_workspace::{ConflictWhy, PathConflict, Plan};
@@ -68,7 +67,7 @@ pub(super) fn list(
     let prompts: Vec<Value> = history.prompts.iter().map(form).collect();
     let mark = |mark: &UserMark| json!({ "label": mark.label, "time_us": Big(mark.time_us) });
     let marks: Vec<Value> = history.marks.iter().map(mark).collect();
-    let not_covered = history.not_covered(0);
+    let not_covered = history.not_covered();
     Ok(out.json(&json!({
         "task": task.id, "prompts": prompts, "marks": marks, "not_covered": not_covered,
     }))?)
@@ -96,7 +95,7 @@ fn list_some(
     for mark in marks.into_iter().rev() {
         mark_line(mark, out)?;
     }
-    for folder in history.not_covered(0) {
+    for folder in history.not_covered() {
         let folder = folder.display();
         out.line(printable(&format!("{folder}: not covered; {NOT_COVERED}")))?;
     }
@@ -133,34 +132,16 @@ fn mark_line(mark: &UserMark, out: &mut Out) -> Result<()> {
     Ok(out.line(printable(&format!("  @{:<9} {ago:>4}  your mark", mark.label)))?)
 }
 
-/// Returns the sentence about a plan. It claims nothing of the files then, if the session used
-/// folders that captures leave out, or if captures came late.
-fn summary(plan: Option<&Plan>, way: &Way, not_covered: &[PathBuf]) -> Option<String> {
-    let plan = plan?;
-    if way.late == 0 && not_covered.is_empty() {
-        return Some(plan.summary());
-    }
-    let mut parts = vec![match plan.number() {
-        0 if plan.is_whole() => "nothing to take back in the project".to_owned(),
-        number if plan.is_whole() => format!("{} in the project", count(number, "path")),
-        _ => plan.summary(),
-    }];
-    if way.late > 0 {
-        let captures = count(way.late, "capture");
-        parts.push(format!("{captures} came late: files may have changed before"));
-    }
-    if !not_covered.is_empty() {
-        let folders = count(not_covered.len() as u64, "folder");
-        parts.push(format!("{folders} of the session that captures do not cover"));
-    }
-    Some(parts.join("; "))
+/// Returns the folders that calls ran in, and that captures do not have.
+fn not_covered(plan: Option<&Plan>) -> Vec<&str> {
+    plan.iter().flat_map(|plan| &plan.not_covered).map(|folder| folder.path.as_str()).collect()
 }
 
 /// Prints what a rewind takes back. As JSON only if nothing else follows.
 pub(super) fn plan(
     task: &str,
     (target, gone): (&Target, &[Prompt]),
-    (way, not_covered): (&Way, &[PathBuf]),
+    way: &Way,
     is_dry: bool,
     out: &mut Out,
 ) -> Result<()> {
@@ -170,9 +151,10 @@ pub(super) fn plan(
             json!({ "label": label, "text": text, "prompt": message, "calls": calls, "late": late })
         };
         let prompts: Vec<Value> = gone.iter().map(prompt).collect();
+        let not_covered = not_covered(way.plan.as_ref());
         let form = json!({ "task": task, "to": target.label, "prompts": prompts, "plan": way.plan,
             "stay": way.stay(), "at_the_same_time": way.at_once, "not_covered": not_covered,
-            "summary": summary(way.plan.as_ref(), way, not_covered), "dry_run": true });
+            "summary": way.plan.as_ref().map(Plan::summary), "dry_run": true });
         return if is_dry { Ok(out.json(&form)?) } else { Ok(()) };
     }
     let place = match target.is_mark {
@@ -183,20 +165,12 @@ pub(super) fn plan(
     for prompt in gone {
         line(prompt, None, out)?;
     }
-    if way.late > 0 {
-        let captures = count(way.late, "capture");
-        out.line(format!("{captures} came late: whose the changes around them are is not known"))?;
-    }
     out.line("")?;
     if let Some(plan) = &way.plan {
         for line in plan.to_string().lines() {
             out.line(printable_lines(line))?;
         }
-        for folder in not_covered {
-            let folder = folder.display();
-            out.line(printable(&format!("= {folder}  not covered: {NOT_COVERED}")))?;
-        }
-        out.line(printable(&summary(Some(plan), way, not_covered).unwrap_or_default()))?;
+        out.line(printable(&plan.summary()))?;
     }
     if let Some(session) = &way.session {
         // A dry run makes no file, and the next one has another name.
@@ -224,7 +198,7 @@ pub(super) fn plan(
 pub(super) fn went(
     task: &TaskForm,
     form: &FilesForm,
-    (way, not_covered): (&Way, &[PathBuf]),
+    way: &Way,
     (target, gone): (&Target, &[Prompt]),
     out: &mut Out,
 ) -> Result<()> {
@@ -239,11 +213,11 @@ pub(super) fn went(
         return Ok(out.json(&json!({
             "task": task.id,
             "to": target.label,
-            "summary": summary(plan.as_ref(), way, not_covered),
+            "summary": plan.as_ref().map(Plan::summary),
             "plan": plan,
             "stay": way.stay(),
             "at_the_same_time": way.at_once,
-            "not_covered": not_covered,
+            "not_covered": not_covered(plan.as_ref()),
             "prompt": message,
             "kept": kept,
             "lineage": lineage,
@@ -256,8 +230,8 @@ pub(super) fn went(
     for path in kept {
         out.line(printable(&format!("changed while this ran, and kept: {path}")))?;
     }
-    if let Some(sentence) = summary(plan.as_ref(), way, not_covered) {
-        out.line(printable(&sentence))?;
+    if let Some(plan) = &plan {
+        out.line(printable(&plan.summary()))?;
     }
     if let Some(lineage) = lineage {
         out.line(printable(&format!("went back: {} continues in lineage {lineage}", task.id)))?;

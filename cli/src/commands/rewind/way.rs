@@ -30,8 +30,6 @@ pub(super) struct Way {
     stay: Vec<PathConflict>,
     /// Other sessions, calls of which ran at the same time.
     pub at_once: Vec<String>,
-    /// Number of captures that came late.
-    pub late: u64,
     /// The new session, unless the conversation stays or has no beginning.
     pub session: Option<NewSession>,
     /// The command that continues, unless the conversation stays.
@@ -80,8 +78,8 @@ impl Way {
         let mut files = workspace_args::folder(folder, &args.options)?;
         files.choices.leave_others = true;
         let (task, plan, stay) = (task.id.clone(), None, Vec::new());
-        let (at_once, late) = (history.at_once(at), history.late(at));
-        Ok(Self { task, to, scope, files, plan, stay, at_once, late, session, resume, has_no_file })
+        let at_once = history.at_once(at);
+        Ok(Self { task, to, scope, files, plan, stay, at_once, session, resume, has_no_file })
     }
 
     /// Makes the plan. Paths that the agent and others changed are decided by the user, or stay.
@@ -119,17 +117,18 @@ impl Way {
         let mut plan = workspace_args::plan(form)?;
         if let Some(plan) = &mut plan {
             plan.leave(&self.stay);
+            let late = plan.late;
             let of_others = self.at_once.join(", ");
             for left in &mut plan.left {
                 left.text = match left.why {
                     LeftWhy::AuthorUnknown if !of_others.is_empty() => format!(
                         "it stays: it may be of session {of_others}, which ran at the same time"
                     ),
-                    LeftWhy::AuthorUnknown if self.late > 0 => format!(
+                    LeftWhy::AuthorUnknown if late > 0 => format!(
                         "it stays: the author of the change is not known, since {} came late",
-                        count(self.late, "capture")
+                        count(late, "capture")
                     ),
-                    LeftWhy::Made | LeftWhy::Changed | LeftWhy::Removed if self.late > 0 => {
+                    LeftWhy::Made | LeftWhy::Changed | LeftWhy::Removed if late > 0 => {
                         format!("{}, or a call did before a late capture", left.text)
                     }
                     _ => continue,

@@ -3,7 +3,7 @@
 use milepost::Scope;
 use milepost_workspace::{ConflictWhy, LeftWhy};
 
-use super::recorder::RUNNING;
+use super::recorder::{RUNNING, UNCAPTURED};
 use crate::{Scene, none};
 
 /// A call of the run that other sessions' calls overlap with. Marks declare the paths of both.
@@ -102,4 +102,25 @@ fn running(has_end: bool) -> Vec<String> {
 fn changes_of_a_call_that_runs_on_behind_a_capture_are_of_the_run_once_it_ends() {
     assert_eq!(running(true), Vec::<String>::new());
     assert_eq!(running(false), ["late"]);
+}
+
+#[test]
+fn changes_up_to_the_capture_of_a_late_prompt_are_unknown_if_its_call_was_late_too() {
+    let left = |says: Option<&str>| {
+        let scene = Scene::begin();
+        scene.write("a", "start");
+        scene.prompt();
+        scene.capture("start");
+        scene.write("a", "changed");
+        scene.prompt();
+        scene.before("agent", "c1", says);
+        scene.called("agent", "c1");
+        scene.returned("agent", "c1");
+        scene.after("agent", "c1", says);
+        let choices = none().leave_others();
+        let plan = scene.workspace.plan(&scene.engine, &scene.point("start"), &choices).unwrap();
+        (plan.left.len(), plan.conflicts.iter().map(|conflict| conflict.why).collect::<Vec<_>>())
+    };
+    assert_eq!(left(None), (1, vec![]), "others changed it before the prompt");
+    assert_eq!(left(Some(UNCAPTURED)), (0, vec![ConflictWhy::AuthorUnknown]));
 }

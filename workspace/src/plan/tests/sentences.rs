@@ -4,8 +4,8 @@ use milepost_codec::{PathBytes, Skip, SkipReason, TreePath};
 
 use super::table::plan_of;
 use crate::plan::{
-    Choices, ConflictWhy, LeftOut, LeftOutChange, LeftPath, LeftWhy, NoteWhat, PathConflict, Plan,
-    PlanNote, PlannedPath, Way,
+    Choices, ConflictWhy, LeftOut, LeftOutChange, LeftPath, LeftWhy, NotCovered, NoteWhat,
+    PathConflict, Plan, PlanNote, PlannedPath, Way,
 };
 use crate::testing::fixtures::{Random, Things, path, random_sides, seeds};
 use crate::testing::memory::MemoryChunks;
@@ -55,6 +55,10 @@ fn random_plan(random: &mut Random) -> Plan {
     if plan.done && random.below(3) == 0 {
         plan.kept.push(PathBytes::from(&b"kept"[..]));
     }
+    plan.late = random.of(&[0, 0, 0, 1, 5]);
+    if random.below(4) == 0 {
+        plan.not_covered.push(NotCovered::new("/work/tree".into()));
+    }
     plan.uncompared = random.of(&[0, 0, 0, 1, 5]);
     if random.below(4) == 0 {
         let what = random.of(&[NoteWhat::Ignored, NoteWhat::FolderStays, NoteWhat::Links]);
@@ -78,6 +82,11 @@ fn no_sentence_contradicts_the_value_that_it_is_computed_from() {
             summary.contains("not compared"),
             plan.uncompared > 0 && plan.conflicts.is_empty()
         );
+        for (words, is) in
+            [("came late", plan.late > 0), ("not covered", !plan.not_covered.is_empty())]
+        {
+            assert_eq!(summary.contains(words), is && plan.conflicts.is_empty(), "{context}");
+        }
         // Others are named only where it is known that they changed something.
         let known = [LeftWhy::Made, LeftWhy::Changed, LeftWhy::Removed, LeftWhy::Outside];
         let of_others = plan.left.iter().any(|left| known.contains(&left.why));

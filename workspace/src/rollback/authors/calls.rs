@@ -21,6 +21,8 @@ struct Call {
     began: usize,
     /// `true` if there is a capture right before it.
     is_captured: bool,
+    /// The first of the captures outside of calls right before it, if the one before it was late.
+    behind: usize,
     /// The capture right after it.
     after: Option<usize>,
     /// Its return, if there is no capture after it; also other events that name it.
@@ -84,6 +86,10 @@ impl Calls {
                 }
                 _ => {}
             }
+        }
+        let is_late = |n: usize| moments.get(n).is_some_and(|it| it.doubt == Doubt::Before);
+        for call in calls.all.iter_mut().filter(|call| call.is_captured && is_late(call.began)) {
+            call.behind = first_before(moments, call.began);
         }
         calls
     }
@@ -230,6 +236,7 @@ impl Call {
             actor: moment.actor.clone(),
             began,
             is_captured,
+            behind: began,
             after: None,
             returned: None,
             closed: None,
@@ -255,7 +262,8 @@ impl Call {
 
     /// Returns `true` if a mark of the call leaves the changes between two captures unknown.
     fn is_doubtful_within(&self, from: usize, to: usize) -> bool {
-        let is_before = self.doubt == Doubt::Before && to == self.began;
+        // The captures right before it may have been late, too: they followed the tool.
+        let is_before = self.doubt == Doubt::Before && (self.behind..=self.began).contains(&to);
         self.doubt > Doubt::Nothing && (is_before || self.is_open_within(from, to))
     }
 
@@ -269,6 +277,20 @@ impl Call {
             (Some(_), None) => false,
         }
     }
+}
+
+/// Returns the first of the captures outside of calls right before a call began.
+fn first_before(moments: &[Moment], began: usize) -> usize {
+    let before = moments.get(..began).unwrap_or_default().iter().enumerate().rev();
+    let mut first = began;
+    for (n, moment) in before {
+        match &moment.what {
+            What::Captured { role: Role::Other, .. } => first = n,
+            What::Captured { .. } | What::Restored | What::Gap | What::Jumped { .. } => break,
+            _ => {}
+        }
+    }
+    first
 }
 
 /// Returns `true` for an agent or a part of it.

@@ -10,6 +10,7 @@ use milepost::{Body, Engine, ErrorKind, Event, Hash, Header, Lineage, LineageId,
 use milepost::{Result, Scope, Task};
 use milepost_codec::RestoreOutcome;
 
+use super::super::calls_since::says;
 use super::reach::Reaches;
 use crate::error::is_lost;
 
@@ -395,12 +396,6 @@ impl Reading {
         let call = header.correlation.clone();
         self.push(offset, header, call, What::Unread);
     }
-}
-
-/// Returns `true` if a mark has a fact.
-fn says(mark: &CheckpointMarked, name: &str) -> bool {
-    let facts = mark.metadata.as_ref().and_then(|metadata| metadata.value().ok());
-    facts.as_ref().and_then(|facts| facts.get(name)?.as_bool()) == Some(true)
 }
 
 /// Returns the changes that a mark declares to be unknown, and the paths that calls may have

@@ -137,6 +137,12 @@ impl SessionTail {
         done.map_err(|error| error.at(self.path.display()))
     }
 
+    /// Returns the position after the last line that was read, in bytes; `None` if the file was not
+    /// opened yet.
+    pub fn position(&self) -> Option<u64> {
+        self.reading.as_ref().filter(|reading| reading.pending.is_none()).map(|reading| reading.end)
+    }
+
     /// Opens the file, or opens it again if it is not the one that was read.
     fn follow(&mut self) -> Result<()> {
         // A file that was removed is read to its end.
