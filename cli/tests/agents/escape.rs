@@ -82,3 +82,8 @@ fn a_command_of_claude_code_that_the_user_ends_goes_back() {
 fn a_command_of_codex_that_the_user_ends_goes_back() {
     a_command_that_the_user_ends_goes_back(Agent::Codex);
 }
+
+#[test]
+fn a_command_of_gemini_cli_that_the_user_ends_goes_back() {
+    a_command_that_the_user_ends_goes_back(Agent::GeminiCli);
+}

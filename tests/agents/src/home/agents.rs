@@ -193,8 +193,11 @@ pub(super) fn on_screen(home: &AgentHome, prompt: &str) -> Option<Command> {
             fs::write(file, text + &trust).unwrap();
             &["exec", "--skip-git-repo-check"]
         }
+        Agent::GeminiCli => &["-p"],
         _ => return None,
     };
+    // Without it Gemini CLI ends behind the answer.
+    let before_prompt = if home.agent() == Agent::GeminiCli { "-i" } else { "--" };
     let mut shown = home.plain(Path::new(command.get_program()));
     for (name, value) in command.get_envs() {
         shown.envs(value.map(|value| (name, value)));
@@ -202,7 +205,7 @@ pub(super) fn on_screen(home: &AgentHome, prompt: &str) -> Option<Command> {
     let options =
         command.get_args().filter(|option| !not_on_screen.iter().any(|not| option == not));
     let (options, prompt): (Vec<_>, Vec<_>) = options.partition(|option| *option != prompt);
-    shown.args(options).arg("--").args(prompt);
+    shown.args(options).arg(before_prompt).args(prompt);
     Some(shown)
 }
 
