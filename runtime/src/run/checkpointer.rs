@@ -230,8 +230,8 @@ impl Checkpointer {
     /// after its last checkpoint, and has got none for the time of
     /// [`Checkpointer::autosave_after`], by the engine's clock. Paused tasks of earlier processes
     /// are watched, too: the first calls find them, a hundred tasks at a time. Call it at the
-    /// interval of [`Checkpointer::autosave_every`]. Returns the number of checkpoints. Failures are
-    /// logged and reported to the hooks.
+    /// interval of [`Checkpointer::autosave_every`]. Returns the number of checkpoints. Failures
+    /// are logged and reported to the hooks.
     pub fn autosave(&self, engine: &Engine) -> usize {
         let Some(after) = self.autosave_after else {
             return 0;
