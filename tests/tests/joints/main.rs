@@ -12,6 +12,7 @@ mod heads;
 mod imports;
 mod jobs;
 mod keys;
+mod maps;
 mod place;
 mod planted;
 mod readers;
