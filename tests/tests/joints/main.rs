@@ -4,6 +4,7 @@
 mod appends;
 mod cleanups;
 mod compactions;
+mod crossings;
 mod depth;
 mod erased;
 mod failover;
