@@ -6,9 +6,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use milepost::events::MarkCause;
+use milepost::events::{MarkCause, RunControl};
 use milepost::ids::Epoch;
 use milepost::internals::new_secret;
+use milepost::query::TaskQuery;
 use milepost::{Append, Appended, Body, Engine, Error, ErrorKind, Mark, Result, Task};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -21,6 +22,9 @@ use super::tools::ToolEffects;
 /// The maximum number of watched tasks. Beyond it policies count from each append on, and idle
 /// tasks are not saved.
 const WATCHED_MAX: usize = 100_000;
+
+/// The number of tasks of which [`Checkpointer::autosave`] reads the summary.
+const SUMMARIES: usize = 100;
 
 /// Facts about an append that its events do not say, for policies such as [`Risk`](super::Risk).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -57,7 +61,14 @@ pub struct Checkpointer {
     autosave_after: Option<Duration>,
     tasks: Mutex<HashMap<String, Arc<Mutex<Watched>>>>,
     /// Held during [`Checkpointer::autosave`].
-    autosaves: Mutex<()>,
+    earlier: Mutex<Earlier>,
+}
+
+/// The search for tasks that another process paused.
+#[derive(Debug, Default)]
+struct Earlier {
+    cursor: Option<String>,
+    is_over: bool,
 }
 
 /// Counts of a task since its last checkpoint.
@@ -83,7 +94,7 @@ impl Default for Checkpointer {
             policy: Arc::new(EverySteps(1)),
             autosave_after: Some(Duration::from_secs(5 * 60)),
             tasks: Mutex::default(),
-            autosaves: Mutex::default(),
+            earlier: Mutex::default(),
         }
     }
 }
@@ -217,19 +228,46 @@ impl Checkpointer {
 
     /// Marks a checkpoint of cause `idle` on each watched task that is not running, has events
     /// after its last checkpoint, and has got none for the time of
-    /// [`Checkpointer::autosave_after`], by the engine's clock. Call it at the interval of
-    /// [`Checkpointer::autosave_every`]. Returns the number of checkpoints. Failures are logged and
-    /// reported to the hooks.
+    /// [`Checkpointer::autosave_after`], by the engine's clock. Paused tasks of earlier processes
+    /// are watched, too: the first calls find them, a hundred tasks at a time. Call it at the
+    /// interval of [`Checkpointer::autosave_every`]. Returns the number of checkpoints. Failures
+    /// are logged and reported to the hooks.
     pub fn autosave(&self, engine: &Engine) -> usize {
         let Some(after) = self.autosave_after else {
             return 0;
         };
         // Another thread saves them now.
-        let Some(_only) = self.autosaves.try_lock() else {
+        let Some(mut earlier) = self.earlier.try_lock() else {
             return 0;
         };
+        self.watch_paused(engine, &mut earlier);
         let ids: Vec<String> = self.tasks.lock().keys().cloned().collect();
         ids.iter().filter(|id| self.autosave_one(engine, id, after)).count()
+    }
+
+    /// Watches the next paused tasks that an earlier process left.
+    fn watch_paused(&self, engine: &Engine, earlier: &mut Earlier) {
+        if earlier.is_over {
+            return;
+        }
+        let cursor = earlier.cursor.take();
+        let asked = TaskQuery { limit: Some(SUMMARIES), cursor, ..TaskQuery::default() };
+        let page = match engine.query().summaries(&asked) {
+            Ok(page) => page,
+            Err(error) => {
+                earlier.cursor = asked.cursor;
+                tracing::warn!(%error, "paused tasks are not found");
+                return;
+            }
+        };
+        for summary in page.items {
+            let is_paused =
+                summary.active().is_some_and(|active| active.summary.control == RunControl::Paused);
+            if is_paused && let Ok(task) = engine.task(&summary.task.id) {
+                self.watch(&task);
+            }
+        }
+        *earlier = Earlier { is_over: page.next.is_none(), cursor: page.next };
     }
 
     fn autosave_one(&self, engine: &Engine, id: &str, after: Duration) -> bool {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::http::Request;
 use milepost::clock::ManualClock;
-use milepost::events::MarkCause;
+use milepost::events::{GuidanceGiven, MarkCause, RunControl};
 use milepost::{Engine, Options, Task};
 use milepost_runtime::run::{Checkpointer, EverySteps, Risk};
 use milepost_server::{Server, ServerOptions, Tokens};
@@ -146,6 +146,32 @@ async fn seed_001_ac4_a_paused_task_is_saved_after_five_idle_minutes() {
     assert_eq!(task.last_successful().unwrap().unwrap().cause, MarkCause::Idle);
     clock.advance(60 * MINUTE_US);
     assert_eq!(checkpoints.autosave(&engine), 0, "nothing is new");
+}
+
+#[test]
+fn a_paused_task_with_guidance_of_an_earlier_process_is_saved_and_no_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let clock = Arc::new(ManualClock::at(NOW_US));
+    let options = || Options::default().clock(clock.clone());
+    let engine = Engine::open(dir.path(), options()).unwrap();
+    for n in 0..250 {
+        let task = engine.start_task(&format!("t-{n}"), "ana").unwrap();
+        task.change_control(RunControl::Running, None).unwrap();
+        if n % 100 == 0 {
+            task.change_control(RunControl::Paused, None).unwrap();
+            task.append(GuidanceGiven::text("look at the log")).unwrap();
+        }
+    }
+    engine.close().unwrap();
+    let engine = Engine::open(dir.path(), options()).unwrap();
+    clock.advance(5 * MINUTE_US);
+    let checkpoints = Checkpointer::default();
+    let saved: usize = (0..4).map(|_| checkpoints.autosave(&engine)).sum();
+    assert_eq!(saved, 3);
+    for n in 0..250 {
+        let marks = engine.task(&format!("t-{n}")).unwrap().checkpoints().unwrap();
+        assert_eq!(marks, u64::from(n % 100 == 0), "t-{n}");
+    }
 }
 
 #[tokio::test]
