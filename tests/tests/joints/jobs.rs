@@ -303,7 +303,7 @@ fn a_job_that_a_kill_cuts_is_there_whole_or_not_at_all_and_its_answer_is_right()
         println!("{kind}: {} calls", calls.of("any"));
     }
     println!("{cases} kills, {killed} before the answer");
-    assert!(killed > cases / 2, "{killed} of {cases} were killed before the answer");
+    assert!(killed > cases / 4, "{killed} of {cases} were killed before the answer");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
