@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use crate::args;
 use crate::error::{Failure, USAGE};
 use crate::output::nearest::{did_you_mean, nearest};
-use crate::output::printable;
+use crate::output::{printable, shell_word};
 
 /// Words of other programs, and the command that does it here.
 const WORDS: [(&[&str], &str); 14] = [
@@ -110,7 +110,8 @@ fn unknown_argument(error: &clap::Error, command: &str, words: &[OsString]) -> O
         None if error.get(ContextKind::SuggestedArg).is_some() => return None,
         None => match address(given, command, words) {
             Some(address) => format!(
-                "an address is one word, as in `{address}`; `{command} --help` lists what it takes"
+                "an address is one word, as in `{}`; `{command} --help` lists what it takes",
+                shell_word(&address)
             ),
             None => format!("`{command} --help` lists what it takes"),
         },

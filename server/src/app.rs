@@ -268,6 +268,7 @@ impl App {
         // The new engine may have other commits under the same numbers.
         self.0.reader.clear();
         self.0.summaries.clear();
+        self.0.folds.clear();
     }
 
     /// Returns the free bytes of the store's disk, if known.

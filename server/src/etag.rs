@@ -4,6 +4,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use milepost::Hash;
 
 use crate::error::ApiError;
 
@@ -23,12 +24,11 @@ impl Tag {
         self
     }
 
-    /// Adds the number of erased events unless it is zero: an erasure changes the answer, not the
-    /// hash.
-    pub(crate) fn erased(self, events: u64) -> Self {
-        match events {
-            0 => self,
-            events => self.and(format_args!("e{events}")),
+    /// Adds the erasures of a task, if there are any: an erasure changes the answer, not the hash.
+    pub(crate) fn erased(self, erasures: Option<Hash>) -> Self {
+        match erasures {
+            None => self,
+            Some(hash) => self.and(format_args!("e{hash}")),
         }
     }
 
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_tag_is_found_in_any_list_of_them() {
-        let tag = Tag::new("ab").and(3).erased(0);
+        let tag = Tag::new("ab").and(3).erased(None);
         for lines in [
             &["\"ab.3\""][..],
             &["\"x\", \"ab.3\""],
@@ -167,10 +167,10 @@ mod tests {
 
     #[test]
     fn an_erased_event_makes_another_tag() {
-        let tag = |events| Tag::new("ab").erased(events);
-        assert_eq!(tag(0), Tag::new("ab"));
-        assert_ne!(tag(1), tag(0));
-        assert_ne!(tag(2), tag(1));
+        let tag = |erasures| Tag::new("ab").erased(erasures);
+        assert_eq!(tag(None), Tag::new("ab"));
+        assert_ne!(tag(Some(Hash([1; 32]))), tag(None));
+        assert_ne!(tag(Some(Hash([2; 32]))), tag(Some(Hash([1; 32]))));
     }
 
     #[test]

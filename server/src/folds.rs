@@ -52,6 +52,12 @@ impl Folds {
         weights.insert(task, weight);
     }
 
+    /// Forgets all states: the engine was replaced.
+    pub(crate) fn clear(&self) {
+        self.places.lock().clear();
+        self.weights.lock().clear();
+    }
+
     /// Returns the slot of a state.
     pub(crate) fn place(&self, key: Key) -> Place {
         let mut all = self.places.lock();

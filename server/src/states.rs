@@ -25,7 +25,7 @@ const COMPARED_MAX: &str =
 /// Returns the state at a point that the caller may see.
 pub(crate) async fn at(app: &App, caller: &Caller, point: Point) -> Result<Arc<Folded>, ApiError> {
     let at = point.clone();
-    let erased = app.view(caller, move |view| Ok(view.erased(&at)?));
+    let erased = app.view(caller, move |view| Ok(view.task(&at.task)?.erased()));
     let key = (point.no, point.lineage, point.offset, erased.await?);
     let place = app.folds.place(key);
     let mut there = place.lock().await;

@@ -4,7 +4,7 @@
 use std::ops::Deref;
 
 use milepost::state::{ChangeLimits, Changes, diff_states_up_to};
-use milepost::{Checkpoint, Engine, Error, ErrorKind, Json, Point, Result, RunState, Task};
+use milepost::{Checkpoint, Engine, Error, ErrorKind, Hash, Json, Point, Result, RunState, Task};
 use milepost_workspace::Snapshot;
 
 use crate::auth::Caller;
@@ -68,9 +68,9 @@ impl<'a> View<'a> {
         self.engine.copy_task_for(from, id, self.user().unwrap_or(user))
     }
 
-    /// Returns the number of erased events of a point's task.
-    pub(crate) fn erased(&self, point: &Point) -> Result<u64> {
-        Ok(self.task(&point.task)?.erased())
+    /// Returns the erasures of a point's task, as [`erasures`].
+    pub(crate) fn erased(&self, point: &Point) -> Result<Option<Hash>> {
+        erasures(&self.task(&point.task)?)
     }
 
     /// Returns the last folder captured before a point. Its id comes from a state the caller may
@@ -107,5 +107,14 @@ impl<'a> View<'a> {
     pub(crate) fn present(&self, to: &Point) -> Result<Point> {
         let task = self.task(&to.task)?;
         task.point(task.head()?.next)
+    }
+}
+
+/// Returns the erasures of a task, for tags: `None` without any, else the head of its control log.
+/// A number would be the same in two copies of a store in which other events were erased.
+pub(crate) fn erasures(task: &Task) -> Result<Option<Hash>> {
+    match task.erased() {
+        0 => Ok(None),
+        _ => Ok(Some(task.controls()?.hash)),
     }
 }

@@ -240,7 +240,7 @@ fn names_and_times_at_their_bounds_are_refused_or_found_in_their_order() {
         refused += 41 - tasks.len();
         let id = tasks.keys().next_back().unwrap().clone();
         let (task, mut marks) = (engine.task(&id).unwrap(), Vec::new());
-        for _ in 0..20 {
+        for _ in 0..40 {
             let (alias, time) = (name(&mut random), TIMES[random.below(6) as usize]);
             let step = StepStarted { step: time, ..StepStarted::default() };
             let mark = Mark::new().alias(&alias).time_us(time);

@@ -9,7 +9,7 @@ use milepost_jobs::{JobFailure, Listener, place};
 use parking_lot::Mutex;
 
 use crate::error::{Failure, USAGE};
-use crate::output::{JobBar, printable, words};
+use crate::output::{JobBar, printable, shell_word, words};
 
 /// Hint with the choices for a conflicting path.
 pub const CHOOSE: &str = "`--theirs PATH` takes what was captured, `--keep-mine PATH` leaves what \
@@ -106,10 +106,10 @@ fn hint(remedy: &Remedy, is_conflict: bool, wording: &Wording<'_>) -> Option<Str
         Remedy::NameFolder { folder: Some(folder) } => format!(
             "`--files {}` names it on the command line, if you want it changed; `milepost trust \
              --show` says what trust means",
-            printable(&place(folder).display().to_string())
+            shell_word(&place(folder).display().to_string())
         ),
         Remedy::NameMoved => "`--files DIR --moved` names it where it was moved to".to_owned(),
-        Remedy::Capture { task } => match wording.address.map(printable) {
+        Remedy::Capture { task } => match wording.address.map(shell_word) {
             Some(address) => {
                 format!("`milepost restore {address}` goes back to it and leaves the files")
             }
@@ -166,7 +166,7 @@ fn folder_hint(remedy: &Remedy, is_argument: bool) -> &'static str {
 
 /// Returns a hint with the choices for a path that was changed since.
 fn decide(name: &str, files: Option<&Path>) -> String {
-    let files = files.map(|files| format!(" --files {}", files.display()));
+    let files = files.map(|files| format!(" --files {}", shell_word(&files.display().to_string())));
     let files = files.unwrap_or_default();
     format!(
         "`milepost recover {name}{files} --keep-mine PATH` leaves what is there, `--theirs PATH` \

@@ -7,7 +7,7 @@ use milepost_workspace::{EntryKind, Item, TreePath};
 use serde_json::{Value, json};
 
 use crate::error::{Failure, Result};
-use crate::output::{big, printable};
+use crate::output::{big, shell_word};
 
 /// Parses a path in a capture. Shells add `./` in front and `/` at the end: both are removed.
 pub fn tree_path(given: &OsStr) -> Result<TreePath> {
@@ -26,7 +26,7 @@ pub fn tree_path(given: &OsStr) -> Result<TreePath> {
 
 /// Returns the failure for a path that is not in the capture.
 pub fn nothing_at(path: &TreePath, address: &str) -> Failure {
-    let address = printable(address);
+    let address = shell_word(address);
     Failure::new(format!("{path} is not in the capture")).hint(format!(
         "`milepost files {address}` lists what is in it, with --skips what was left out"
     ))
@@ -34,7 +34,7 @@ pub fn nothing_at(path: &TreePath, address: &str) -> Failure {
 
 /// Returns the failure for a path that is in neither capture.
 pub fn in_neither(path: &TreePath, before: &str, after: &str) -> Failure {
-    let (before, after) = (printable(before), printable(after));
+    let (before, after) = (shell_word(before), shell_word(after));
     Failure::new(format!("{path} is in neither capture")).hint(format!(
         "`milepost files {before}` and `milepost files {after}` list what is in them"
     ))

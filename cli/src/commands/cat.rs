@@ -7,7 +7,7 @@ use super::captured_files;
 use crate::args;
 use crate::backend::Backend;
 use crate::error::Result;
-use crate::output::{Out, big, printable};
+use crate::output::{Out, big, shell_word};
 
 pub fn run(source: &dyn Backend, args: &args::Cat, out: &mut Out) -> Result<()> {
     let point = source.point(&args.address)?;
@@ -25,10 +25,13 @@ pub fn run(source: &dyn Backend, args: &args::Cat, out: &mut Out) -> Result<()> 
     };
     read.map_err(|failure| match failure.kind() {
         // A folder or a link has no bytes.
-        Some(ErrorKind::Invalid | ErrorKind::NotFound) => failure.hint(format!(
-            "`milepost files {} {path}` says what is there",
-            printable(&args.address)
-        )),
+        Some(ErrorKind::Invalid | ErrorKind::NotFound) => {
+            let path = shell_word(&path.to_string());
+            failure.hint(format!(
+                "`milepost files {} {path}` says what is there",
+                shell_word(&args.address)
+            ))
+        }
         _ => failure,
     })?;
     match out.json {

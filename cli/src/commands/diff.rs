@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::args;
 use crate::backend::Backend;
 use crate::error::Result;
-use crate::output::{Out, Style, count, excerpt, hint, printable};
+use crate::output::{Out, Style, count, excerpt, hint, printable, shell_word};
 
 /// Longest excerpt of a value, in columns.
 const EXCERPT: usize = 80;
@@ -43,15 +43,28 @@ pub fn run(source: &dyn Backend, args: &args::Diff, out: &mut Out) -> Result<()>
         let text = format!("({left_out} of messages left out: --full prints them)");
         out.line(out.style(Style::Dim, &text))?;
     }
-    if changes.items.iter().any(|change| change.path == "/workspace") {
-        let differ = match files(source, [&before, &after])? {
-            0 => "the captured folders".to_owned(),
-            files => count(files, "captured file"),
-        };
-        let points = format!("{} {}", printable(&args.before), printable(&args.after));
-        out.advice(format!("{differ} differ: `milepost diff {points} --files` prints them"))?;
+    let Some(captures) = changes.items.iter().find(|change| change.path == "/workspace") else {
+        return Ok(());
+    };
+    let has = |side: &Option<Value>| side.as_ref().is_some_and(|value| !value.is_null());
+    let (from, to) = (shell_word(&args.before), shell_word(&args.after));
+    // Only two captures can be compared.
+    let only = match (has(&captures.before), has(&captures.after)) {
+        (false, _) => Some((&to, &from)),
+        (_, false) => Some((&from, &to)),
+        _ => None,
+    };
+    if let Some((with, without)) = only {
+        let text =
+            format!("no folder was captured before {without}: `milepost files {with}` lists");
+        return Ok(out.advice(format!("{text} the files before {with}"))?);
     }
-    Ok(())
+    let differ = match files(source, [&before, &after])? {
+        0 => "the captured folders differ".to_owned(),
+        1 => "1 captured file differs".to_owned(),
+        files => format!("{} differ", count(files, "captured file")),
+    };
+    Ok(out.advice(format!("{differ}: `milepost diff {from} {to} --files` prints them"))?)
 }
 
 /// Returns `true` for an offset or a call id of a message: both differ where the message has

@@ -8,7 +8,7 @@ use super::restore;
 use crate::args;
 use crate::backend::Backend;
 use crate::error::{Failure, Result, USAGE};
-use crate::output::{Out, printable, words};
+use crate::output::{Out, printable, shell_word, words};
 
 pub fn run(source: &dyn Backend, args: &args::Switch, out: &mut Out) -> Result<()> {
     // Inside an id these are percent-encoded.
@@ -27,7 +27,7 @@ pub fn run(source: &dyn Backend, args: &args::Switch, out: &mut Out) -> Result<(
             )));
         }
         _ => {
-            let shown = printable(&args.address);
+            let shown = shell_word(&args.address);
             return Err(not_one(&args.address).hint(format!(
                 "`milepost restore {shown}` continues from a point, in a new lineage"
             )));

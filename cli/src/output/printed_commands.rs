@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 
+use super::printable;
+
 /// Beginning of a command in a text.
 const BEGIN: &str = "`milepost ";
 
@@ -82,8 +84,9 @@ pub fn with_store(text: &str) -> Cow<'_, str> {
     named.and_then(|option| option.add_to(text)).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// Returns a text as one word of a shell.
+/// Returns a text as one word of a shell, without control characters.
 pub fn shell_word(text: &str) -> String {
+    let text = &*printable(text);
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%=,".contains(c);
     match !text.is_empty() && text.chars().all(is_plain) {
         true => text.to_owned(),

@@ -453,6 +453,7 @@ fn nearest() -> Result<Option<PathBuf>> {
         if about.is_symlink() && dir.is_dir() {
             let shown = dir.display();
             let text = format!("{shown} is a symbolic link, and is not followed");
+            let shown = shell_word(&shown.to_string());
             return Err(Failure::new(text).hint(format!(
                 "`--store {shown}` opens what it names, if you know where it came from"
             )));

@@ -16,7 +16,7 @@ use super::task::TaskView;
 use crate::backend::jobs::{self, JobFailed, Wording};
 use crate::backend::{Backend, CheckpointsAsked, MarkAsked, named};
 use crate::error::{Failure, Result};
-use crate::output::{JobBar, count, excerpt, printable, words};
+use crate::output::{JobBar, count, excerpt, printable, shell_word, words};
 
 /// Checkpoints of a page that is searched for a mark, and the most pages.
 const CHECKPOINTS: usize = 1000;
@@ -126,7 +126,7 @@ fn roll_back_files(
 ) -> Planned<(String, Vec<PlanChoice>)> {
     let job = |files| restore_job(source, at, files);
     let (form, choices) = plan_files(source, at, folder, job)?;
-    let whole = format!("`milepost rollback {} --dry-run`", printable(at));
+    let whole = format!("`milepost rollback {} --dry-run`", shell_word(at));
     let text = format!(
         "{}\nRoll the state and these files of {} back to {}? `u` takes it back.",
         changes_of(&form, &whole)?,

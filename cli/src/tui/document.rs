@@ -11,7 +11,7 @@ use crate::backend::{Backend, event_of};
 use crate::error::{Failure, Result};
 use crate::output::{
     BodyLine, Style, body_lines, count, duration, excerpt, grouped, printable, printable_lines,
-    size, time_short, words,
+    shell_word, size, time_short, words,
 };
 use crate::terminal::{Line, Tone};
 
@@ -320,7 +320,7 @@ fn files(source: &dyn Backend, point: &PointForm) -> Result<Vec<Line>> {
         }
         Err(failure) if number <= FILES => return Err(failure),
         Err(_) => {
-            let whole = format!("milepost files {}", printable(&point.address));
+            let whole = format!("milepost files {}", shell_word(&point.address));
             lines.add(Tone::Dim, format!("… more files: `{whole}`"));
         }
         Ok(()) => {}
@@ -338,7 +338,7 @@ fn raw(source: &dyn Backend, point: &PointForm) -> Result<Vec<Line>> {
     // A number out of range, such as 1e400, is valid in a log: the text stays as it is.
     let value = serde_json::from_str::<serde_json::Value>(&text);
     let text = value.map_or(text, |value| format!("{value:#}"));
-    let whole = format!("milepost show {} --raw", printable(&point.address));
+    let whole = format!("milepost show {} --raw", shell_word(&point.address));
     lines.text(Tone::Plain, &printable_lines(&text), BYTES, &whole);
     Ok(lines.lines)
 }

@@ -233,7 +233,7 @@ struct Stage {
 impl Stage {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        fs::create_dir_all(dir.path().join("now/work")).unwrap();
+        fs::create_dir_all(dir.path().join("now/my work")).unwrap();
         Self { dir }
     }
 
@@ -246,8 +246,8 @@ impl Stage {
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
         let script = format!(
             "cd {} && set -e; \
-             milepost --store $OLDPWD/.milepost record --user ada run.jsonl react.traj tools.traj \
-             history_only.traj airline.json; cd $OLDPWD; milepost mark run@7 before-fix; \
+             milepost --store \"$OLDPWD/.milepost\" record --user ada run.jsonl react.traj tools.traj \
+             history_only.traj airline.json; cd \"$OLDPWD\"; milepost mark run@7 before-fix; \
              echo '{{\"kind\":\"message\",\"role\":\"user\",\"content\":\"go\"}}' > hello.jsonl; \
              mkdir site; echo one > site/a.txt; milepost capture site --task airline-7 --label base",
             fixtures.display()
@@ -258,7 +258,7 @@ impl Stage {
 
     fn command(&self, line: &str) -> Command {
         // The home is no part of the folder: a folder with the home in it is captured by no command.
-        let (now, home) = (self.now().join("work"), self.now().join("home"));
+        let (now, home) = (self.now().join("my work"), self.now().join("home"));
         let program = Path::new(env!("CARGO_BIN_EXE_milepost"));
         let path = std::env::var("PATH").unwrap_or_default();
         let path = format!("{}:{path}", program.parent().unwrap().display());
@@ -296,7 +296,7 @@ impl Stage {
         fs::rename(&now, &aside).unwrap();
         let copied = Command::new("cp").arg("-a").args([&aside, &now]).status();
         assert!(copied.unwrap().success());
-        if self.now().join("work/.milepost/store").is_file() {
+        if self.now().join("my work/.milepost/store").is_file() {
             self.run("milepost trust --yes");
         }
         Copied(self)

@@ -185,19 +185,20 @@ impl Task {
     }
 
     /// Returns the number of erased events on all its lineages. The number only grows: a cache of
-    /// read events or states is stale if it has changed.
+    /// read events or states of one store is stale if it has changed. Two copies of a store may
+    /// have erased different events: their control logs have different heads.
     pub fn erased(&self) -> u64 {
         self.engine.inner.catalog.erased_of(self.no).count()
     }
 
-    /// Returns the number of events in the control log, which has what changes the task without an
-    /// event on a lineage, such as a removal of checkpoints. The number only grows.
+    /// Returns the head of the control log, which has what changes the task without an event on a
+    /// lineage, such as a removal of checkpoints or an erasure.
     ///
     /// # Errors
     ///
     /// `Unavailable`: the store is closed.
-    pub fn controls(&self) -> Result<u64> {
-        Ok(self.engine.inner.catalog.head(LogId::control(self.no))?.next)
+    pub fn controls(&self) -> Result<Head> {
+        self.engine.inner.catalog.head(LogId::control(self.no))
     }
 
     /// Appends events, as [`Lineage::append`], and calls the engine's hooks before and after a

@@ -115,9 +115,12 @@ impl Engine {
             inner.catalog.goes_on(no)?;
             let lineage = target()?;
             let there = Lineage::new(self, no, lineage, None)?;
-            if inner.catalog.active(no)?.1.lineage == lineage {
+            let (epoch, active) = inner.catalog.active(no)?;
+            if active.lineage == lineage {
                 conditions::check_head(there.head()?)?;
-                return Task::of(self, no);
+                // Another lineage may have become active since: the answer is of this activation.
+                let entry = inner.catalog.task(no)?;
+                return Ok(Task::made(self, (no, &entry), lineage, epoch));
             }
             let point = there.point(there.head()?.next)?;
             hooks.ask("a restore", |hook| hook.before_restore(&point))?;

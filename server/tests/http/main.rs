@@ -6,6 +6,7 @@ mod attached;
 mod changing;
 mod compression;
 mod control;
+mod copies;
 mod cors;
 mod described;
 mod description;

@@ -46,7 +46,11 @@ impl Served {
     }
 
     pub fn with(options: ServerOptions) -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        Self::of(tempfile::tempdir().unwrap(), options)
+    }
+
+    /// The store in a folder.
+    pub fn of(dir: tempfile::TempDir, options: ServerOptions) -> Self {
         let engine = Engine::open(dir.path(), Options::default()).unwrap();
         let tokens = Tokens::of_store(dir.path());
         let clock = ManualClock::at(NOW_US);

@@ -152,9 +152,36 @@ impl Acts {
         lock(&self.more).keyed.iter().filter(is_of).cloned().collect()
     }
 
+    /// Calls under keys of a task that cleanups left: the lineage that each came to is there, with
+    /// its beginning where that has the key, and so is the point that was asked for.
+    fn left(&self, name: &str) -> Vec<Keyed> {
+        let model = lock(&self.model);
+        let Some(known) = model.live_task(name) else { return Vec::new() };
+        let there = |id: u32| known.lineages.get(&id).filter(|lineage| !lineage.dropped);
+        let has_beginning = |id: u32| {
+            let parent = there(id).and_then(|lineage| lineage.parent);
+            parent.is_some_and(|(_, offset)| known.begin(id) <= offset)
+        };
+        let is_left = |one: &&Keyed| {
+            one.task == name
+                && one.generation == known.generation
+                && match one.asked {
+                    Asked::Restore(on, at) | Asked::Part(on, at) | Asked::Branch(on, at) => {
+                        has_beginning(one.lineage) && there(on).is_some() && known.begin(on) <= at
+                    }
+                    Asked::Undo | Asked::Switch(_) | Asked::Redo => there(one.lineage).is_some(),
+                }
+        };
+        lock(&self.more).keyed.iter().filter(is_left).cloned().collect()
+    }
+
     /// Repeats those calls, or asks for something else under their keys.
     pub fn again(&self, name: &str, n: u16) -> std::result::Result<(), String> {
         let engine = self.engine();
-        self.keyed(name).iter().try_for_each(|keyed| keyed.again(&engine, n.is_multiple_of(4)))
+        let whole = self.keyed(name);
+        if whole.is_empty() {
+            return self.left(name).iter().try_for_each(|keyed| keyed.again(&engine, false));
+        }
+        whole.iter().try_for_each(|keyed| keyed.again(&engine, n.is_multiple_of(4)))
     }
 }

@@ -104,7 +104,6 @@ fn a_backup_that_is_named_is_whole_and_one_that_failed_leaves_no_file() {
         fs::create_dir_all(&store).unwrap();
         copy(&first, &store).unwrap();
         let backups = store.join("backups");
-        let _ = fs::remove_file(&count);
         let mut settings =
             vec![(STORE, store.to_str().unwrap()), (faults::COUNT, count.to_str().unwrap())];
         settings.extend(fail.map(|fail| (faults::FAIL, fail)));

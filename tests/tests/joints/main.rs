@@ -4,6 +4,7 @@
 mod appends;
 mod cleanups;
 mod compactions;
+mod crossings;
 mod depth;
 mod erased;
 mod failover;
@@ -12,6 +13,7 @@ mod heads;
 mod imports;
 mod jobs;
 mod keys;
+mod maps;
 mod place;
 mod planted;
 mod readers;

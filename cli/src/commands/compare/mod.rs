@@ -21,7 +21,7 @@ use super::turn_text::{result, what};
 use crate::args::Compare;
 use crate::backend::Backend;
 use crate::error::{Failure, Result};
-use crate::output::{Out, Style, count, fitted};
+use crate::output::{Out, Style, count, fitted, shell_word};
 
 /// Equal turns that are shown before and after a difference.
 const CONTEXT: usize = 1;
@@ -103,7 +103,8 @@ fn alike(sides: &[Side], rows: &[AlignedRow], differ: u64, out: &mut Out) -> Res
         ))?,
     }
     if differ > 0 {
-        let points: Vec<_> = sides.iter().take(2).map(|side| &*side.point.address).collect();
+        let points: Vec<_> =
+            sides.iter().take(2).map(|side| shell_word(&side.point.address)).collect();
         let values = count(differ, "value");
         let points = points.join(" ");
         out.advice(format!("the states differ in {values}: `milepost diff {points}` prints them"))?;

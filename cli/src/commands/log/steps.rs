@@ -8,7 +8,9 @@ use super::walk::Walk;
 use crate::backend::{Backend, event_of};
 use crate::commands::turn_text::{result, what};
 use crate::error::Result;
-use crate::output::{Out, Style, age, fitted, grouped_short, note, printable, seconds, time_short};
+use crate::output::{
+    Out, Style, age, fitted, grouped_short, note, printable, seconds, shell_word, time_short,
+};
 use crate::store_locator::now_us;
 
 /// Number of events from which on a step is shown in parts, so that it need not fit into memory.
@@ -81,7 +83,7 @@ pub fn run(
 
 /// Notes that the events are of kinds that have no line.
 fn nothing_told(point: &PointForm) {
-    let place = &point.address;
+    let place = shell_word(&point.address);
     note(&format!("nothing was said or called: `milepost log {place} --events` prints the events"));
 }
 

@@ -35,7 +35,7 @@ use crate::args::{self, RunWhen};
 use crate::backend::jobs::{self, JobFailed, absolute};
 use crate::backend::{Backend, Local, hints, recovery};
 use crate::error::{Failure, Result};
-use crate::output::{JobBar, Out, note, words};
+use crate::output::{JobBar, Out, note, shell_word, words};
 use crate::secrets::Secrets;
 use crate::store_locator::{Opened, StoreArgs, WAIT, attach, found_at, patiently};
 
@@ -195,7 +195,8 @@ fn end(
     let failure = failed.failure.at(not_recorded(outcome));
     match outcome::save(&store.dir, begun, &asked) {
         Ok(file) => {
-            let (store, shown) = (store.dir.display(), file.display());
+            let word = |path: &Path| shell_word(&path.display().to_string());
+            let (store, shown) = (word(&store.dir), word(&file));
             let task = words::encode(&begun.task);
             let hint = format!(
                 "it is saved: `milepost --store {store} record --task {task} {shown}` records it"

@@ -69,13 +69,14 @@ async fn align(
     let reader = app.reader();
     app.long_view(&caller, move |view| {
         let (a, b) = (Seen::at(view, &a)?, Seen::at(view, &b)?);
-        let erased = view.erased(&a.point)?.saturating_add(view.erased(&b.point)?);
+        let erased = (view.erased(&a.point)?, view.erased(&b.point)?);
         let tag = a.tag.clone().and(b.hash).and(b.point.lineage);
         let a = (view.task(&a.point.task)?, a.point.clone());
         let b = (view.task(&b.point.task)?, b.point.clone());
         // Turns have the ids of checkpoints, which may be removed.
-        let tag = tag.and(a.0.controls()?).and(b.0.controls()?);
-        let tag = tag.and(from).and(limit).and(query.texts).erased(erased);
+        let tag = tag.and(a.0.controls()?.hash).and(b.0.controls()?.hash);
+        let tag = tag.and(from).and(limit).and(query.texts);
+        let tag = tag.erased(erased.0).erased(erased.1);
         Tagged::unless(&known, tag, || {
             let options = AlignOptions { texts: query.texts };
             Ok(Json(reader.align([&a, &b], options, (from, limit))?))

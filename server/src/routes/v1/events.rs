@@ -25,7 +25,7 @@ use crate::negotiate::{EVENT_STREAM, JSON, JSON_LINES, choose};
 use crate::request_scope::RequestId;
 use crate::states;
 use crate::stream_body::{self, BUFFER, Source};
-use crate::view::View;
+use crate::view::{View, erasures};
 
 /// Default and maximum page size.
 const LIMIT: usize = 100;
@@ -238,7 +238,7 @@ impl Range {
         let (from, to) = ordered(query.from, query.to)?;
         let task = view.task(task)?;
         // Read before the events: an event erased in between must not get the old tag.
-        let erased = task.erased();
+        let erased = erasures(&task)?;
         let lineage = match query.lineage {
             Some(id) => task.lineage_named(LineageId(id))?,
             None => task.lineage().clone(),

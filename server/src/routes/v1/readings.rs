@@ -18,6 +18,7 @@ use crate::error::{ApiError, ReadProblems};
 use crate::etag::{Known, Tag, Tagged};
 use crate::extract::{PathName, Query};
 use crate::forms::{Big, Listed, MetricsForm, OverviewForm, RowsForm, SeriesForm, TurnsForm};
+use crate::view::erasures;
 
 /// Default and maximum numbers of rows, of turns, of buckets of an overview and of a series.
 pub(super) const ROWS: (usize, usize) = (100, 5000);
@@ -41,7 +42,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 /// checkpoints were removed, and the query.
 fn tag(task: &Task, lineage: Option<LineageId>, query: &RawQuery) -> Result<Tag, ApiError> {
     // Read before the events: an event erased in between must not get the old tag.
-    let (erased, controls) = (task.erased(), task.controls()?);
+    let (erased, controls) = (erasures(task)?, task.controls()?.hash);
     let lineage = match lineage {
         Some(id) => task.lineage_named(id)?,
         None => task.lineage().clone(),
@@ -411,9 +412,9 @@ async fn series(
         let points = points.collect::<Result<Vec<_>, ApiError>>()?;
         let mut all = blake3::Hasher::new();
         for (task, point) in &points {
-            let erased = task.erased();
+            let erased = erasures(task)?;
             let begin = task.lineage_named(point.lineage)?.info()?.begin;
-            all.update(format!("{point} {} {begin} {erased}\n", view.hash_at(point)?).as_bytes());
+            all.update(format!("{point} {} {begin} {erased:?}\n", view.hash_at(point)?).as_bytes());
         }
         let tag = Tag::new(all.finalize()).and(hash_of(&text));
         let answer = || {
