@@ -3,13 +3,14 @@
 use std::io;
 use std::path::Path;
 
+use milepost::ErrorKind;
 use milepost_api::{ShareAsked, SharePlanForm};
 use milepost_formats::Progress;
 
 use crate::atomic_file::WholeFile;
 use crate::backend::{Backend, Bytes};
 use crate::error::{Failure, Result};
-use crate::output::{count, size};
+use crate::output::{count, size, words};
 
 /// Returns the plan of a share. With `each`, also passes the bytes of the file to it.
 pub fn shared(
@@ -19,8 +20,13 @@ pub fn shared(
     progress: &mut dyn Progress,
     each: Option<Bytes<'_>>,
 ) -> Result<SharePlanForm> {
-    let hint = "`milepost export --redact` writes a file without a limit of its size";
-    source.share(task, asked, progress, each).map_err(|failure| failure.or_hint(hint))
+    source.share(task, asked, progress, each).map_err(|failure| match failure.kind() {
+        Some(ErrorKind::Invalid) => failure.hint(format!(
+            "`milepost export {} --redact` writes it without a limit of its size",
+            words::encode(task)
+        )),
+        _ => failure,
+    })
 }
 
 /// Writes the file, which appears when it is complete.

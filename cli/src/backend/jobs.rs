@@ -199,7 +199,7 @@ pub fn no_such_result() -> Failure {
 /// Returns the failure of an operation on a folder through a service on another machine.
 pub fn on_another_machine(what: &str) -> Failure {
     Failure::new(format!("{what} is not possible through --server: a folder belongs to a machine"))
-        .hint("run it where the store is, with `--store DIR`")
+        .hint("run it on the machine of the store, without --server")
 }
 
 /// Returns the absolute path of a folder: the program that has the store has another one.

@@ -60,7 +60,7 @@ fn hand_over(program: &OsString, rest: &[OsString], event: &EventForm) -> Result
         .stdin(Stdio::piped())
         .spawn();
     let mut child = started.map_err(|error| {
-        let hint = "the command follows `--`, as in `-- sh -c 'jq .kind'`";
+        let hint = "check the name of the program; a line for a shell is `-- sh -c 'LINE'`";
         Failure::from(error).at(&name).hint(hint)
     })?;
     if let Some(mut stdin) = child.stdin.take() {

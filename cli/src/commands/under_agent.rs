@@ -26,18 +26,18 @@ pub(super) fn failure(variable: &str) -> Failure {
 
 /// Refuses a command that removes something for good, if an agent runs it.
 pub(super) fn refuse(command: &Command) -> Result<()> {
-    let name = match command {
-        Command::Delete(_) => "delete",
-        Command::Erase(_) => "erase",
-        Command::Cleanup(args) if !args.dry_run => "cleanup",
-        Command::Repair(args) if !args.dry_run => "repair",
+    let hint = match command {
+        Command::Delete(_) | Command::Erase(_) => {
+            "what it removes is gone for good: ask the user, who runs the same command"
+        }
+        Command::Cleanup(args) if !args.dry_run => {
+            "the user decides on what is gone for good: the same command with `--dry-run` says \
+             what that is"
+        }
+        Command::Repair(args) if !args.dry_run => {
+            "the user decides on what is lost: `milepost repair --dry-run` says what that is"
+        }
         _ => return Ok(()),
     };
-    match variable() {
-        None => Ok(()),
-        Some(variable) => {
-            let hint = format!("what `milepost {name}` removes is gone: the user decides on it");
-            Err(failure(variable).hint(hint))
-        }
-    }
+    variable().map_or(Ok(()), |variable| Err(failure(variable).hint(hint)))
 }

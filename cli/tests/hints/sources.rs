@@ -64,7 +64,9 @@ pub fn hints() -> Vec<Hint> {
 fn is_hint(text: &str) -> bool {
     // The page of `man`, its own words, and the begin of a printed command.
     let commands = text.matches("`milepost ").count() - text.matches("`milepost `").count();
-    (commands > 0 && text != "`milepost ") || text.contains("`--")
+    // What stands between a command and its arguments is no option.
+    let has_option = text.replace("`--`", "").contains("`--");
+    (commands > 0 && text != "`milepost ") || has_option
 }
 
 fn below(folder: &Path, files: &mut Vec<PathBuf>) {

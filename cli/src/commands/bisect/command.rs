@@ -24,7 +24,7 @@ pub fn ask(argv: &[OsString], point: &Point, state: &Value) -> Result<Verdict> {
     let name = program.to_string_lossy().into_owned();
     let broken = |what: &str, error: io::Error| {
         Failure::new(format!("at {point}: {name} {what}: {error}"))
-            .hint("the command and its arguments stand behind `--`")
+            .hint("check the name of the program; its arguments follow it, each a word")
     };
     let mut child = Command::new(&program)
         .args(args)

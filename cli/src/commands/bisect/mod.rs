@@ -53,7 +53,7 @@ fn search_when(engine: &Engine, bisect: &mut Bisect, bad: &Point, text: &str) ->
         Err(error) if error.kind() == ErrorKind::Invalid && !holds => {
             Err(not_so(&error, &condition, bad, &state, chunks.as_ref())?)
         }
-        done => Ok(done?),
+        done => done.map_err(|error| of_ends(error.into(), bisect)),
     }
 }
 
@@ -89,8 +89,22 @@ fn not_so(
 
 fn search_run(engine: &Engine, bisect: &mut Bisect, args: &args::Bisect) -> Result<()> {
     let chunks = engine.chunks();
-    bisect.run(engine, |point, state| {
-        let state = state.to_json(chunks.as_ref(), MessageRange::All)?;
-        command::ask(&args.command, point, &state)
-    })
+    bisect
+        .run(engine, |point, state| {
+            let state = state.to_json(chunks.as_ref(), MessageRange::All)?;
+            command::ask(&args.command, point, &state)
+        })
+        .map_err(|failure| of_ends(failure, bisect))
+}
+
+/// Adds a hint at the two ends of a search to the failure that one of them is wrong.
+fn of_ends(failure: Failure, bisect: &Bisect) -> Failure {
+    let [good, bad] = [bisect.good(), bisect.bad()].map(|end| report::address(&end, end.offset));
+    match failure.kind() {
+        Some(ErrorKind::Invalid) => failure.hint(format!(
+            "`milepost state {good}` and `milepost state {bad}` print the two ends; another good \
+             end is named with --good"
+        )),
+        _ => failure,
+    }
 }

@@ -69,8 +69,10 @@ pub fn run(store: &StoreArgs, args: &Import, out: &mut Out) -> Result<()> {
     }
     let forged = all.iter().find(|one| !one.is_as_shown());
     forged.map_or(Ok(()), |one| {
+        let name = if one.is_named { " --as NAME" } else { "" };
+        let file = shell_word(&one.input);
         Err(Failure::new(format!("{}: a browser shows other rows than its events", one.input))
-            .hint("`milepost import FILE` has the events alone: `milepost log` shows them"))
+            .hint(format!("`milepost import {file}{name}` imports the events alone")))
     })
 }
 
