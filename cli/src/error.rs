@@ -117,6 +117,15 @@ impl Failure {
         self
     }
 
+    /// Adds a hint, unless there is one.
+    #[must_use]
+    pub fn or_hint(self, hint: &str) -> Self {
+        match self.hint {
+            Some(_) => self,
+            None => self.hint(hint),
+        }
+    }
+
     /// Puts `place` in front of the message.
     #[must_use]
     pub fn at(mut self, place: impl std::fmt::Display) -> Self {

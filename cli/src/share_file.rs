@@ -12,6 +12,10 @@ use crate::backend::{Backend, Bytes};
 use crate::error::{Failure, Result};
 use crate::output::{count, size, words};
 
+/// Hint for what a share withholds.
+const WITHHELD: &str =
+    "--withhold takes a regular expression of what stays out, as in 'sk-[a-z0-9]+'";
+
 /// Returns the plan of a share. With `each`, also passes the bytes of the file to it.
 pub fn shared(
     source: &dyn Backend,
@@ -20,12 +24,17 @@ pub fn shared(
     progress: &mut dyn Progress,
     each: Option<Bytes<'_>>,
 ) -> Result<SharePlanForm> {
-    source.share(task, asked, progress, each).map_err(|failure| match failure.kind() {
-        Some(ErrorKind::Invalid) => failure.hint(format!(
+    source.share(task, asked, progress, each).map_err(|failure| {
+        let size = format!(
             "`milepost export {} --redact` writes it without a limit of its size",
             words::encode(task)
-        )),
-        _ => failure,
+        );
+        match (failure.kind(), asked.withhold.is_empty()) {
+            (Some(ErrorKind::Invalid), true) => failure.hint(size),
+            (Some(ErrorKind::Invalid), false) => failure.hint(format!("{WITHHELD}; {size}")),
+            (_, true) => failure,
+            (_, false) => failure.or_hint(WITHHELD),
+        }
     })
 }
 
