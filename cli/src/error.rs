@@ -29,6 +29,8 @@ pub const USAGE: u8 = 2;
 pub const CORRUPT: u8 = 3;
 /// Exit code of a conflict: another writer was first, or the name is taken.
 pub const CONFLICT: u8 = 4;
+/// Exit code of a command that was interrupted: 128 and SIGINT.
+pub const INTERRUPTED: u8 = 130;
 /// Exit code of a bug.
 pub const BUG: u8 = 70;
 

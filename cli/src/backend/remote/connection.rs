@@ -33,6 +33,11 @@ enum Listener {
 /// Time limit of a whole answer. A verification of a large store takes minutes.
 const TIMEOUT: Duration = Duration::from_secs(3600);
 
+/// The longest wait for the end of a program that does not answer any more, and the time between
+/// two looks.
+const ENDS: Duration = Duration::from_secs(3);
+const STEP: Duration = Duration::from_millis(20);
+
 /// The time limit of the first answer of a program that has the store open.
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -76,6 +81,21 @@ impl Remote {
             Ok(Err(error)) => error.kind() != milepost_client::ErrorKind::Transport,
             answered => answered.is_ok(),
         }
+    }
+
+    /// Waits a moment for the end of the program at a socket in a store. Returns `true` if nothing
+    /// listens there any more.
+    pub fn ends(&self) -> bool {
+        let Some(socket) = self.socket() else { return false };
+        let mut left = ENDS;
+        while milepost_client::is_listening(socket) {
+            if left.is_zero() {
+                return false;
+            }
+            std::thread::sleep(STEP);
+            left = left.saturating_sub(STEP);
+        }
+        true
     }
 
     fn new(client: Client, place: String, at: Listener) -> Result<Self> {

@@ -15,7 +15,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::Remote;
 use crate::backend::jobs::{self, JobFailed};
 use crate::backend::{Backend, Bytes};
-use crate::error::{Failure, Result};
+use crate::error::{Failure, INTERRUPTED, Result};
 use crate::output::{JobBar, note, printable, words};
 
 /// Time between two looks at a job. One that ends earlier is answered then.
@@ -23,9 +23,6 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// Time limit of a request to cancel a job.
 const PATIENCE: Duration = Duration::from_secs(3);
-
-/// Exit code of a command that was interrupted: 128 and SIGINT.
-const INTERRUPTED: u8 = 130;
 
 /// Starts a job, and waits for its end. An interrupt cancels the job.
 pub(super) fn done(

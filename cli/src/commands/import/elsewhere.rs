@@ -25,8 +25,7 @@ pub fn import(job: &ImportJob<'_>, there: &Remote, out: &mut Out) -> Result<Impo
         return Err(Failure::new(text).hint("a hook may read it, and change other stores"));
     }
     let is_near = there.has_folders();
-    let streams = job.asked.paths.iter().any(|path| is_stream(&path.path));
-    if job.ack || streams || (job.asked.runs_only && !is_near) {
+    if job.is_read_once() || (job.asked.runs_only && !is_near) {
         return by_lines(job, there, out);
     }
     if !is_near {
@@ -41,7 +40,7 @@ pub fn import(job: &ImportJob<'_>, there: &Remote, out: &mut Out) -> Result<Impo
 }
 
 /// Returns `true` for standard input, and for a pipe: only this process can read them.
-fn is_stream(path: &Path) -> bool {
+pub fn is_stream(path: &Path) -> bool {
     let is_special = || path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());
     path.as_os_str() == "-" || is_special()
 }

@@ -23,7 +23,8 @@ use std::path::PathBuf;
 use milepost_api::{Big, ImportAsked, ImportPath};
 
 use crate::args::{Import, RunArgs};
-use crate::error::Result;
+use crate::backend::Remote;
+use crate::error::{Failure, INTERRUPTED, Result};
 use crate::output::{JobBar, Out, note};
 use crate::store_locator::StoreArgs;
 
@@ -39,6 +40,9 @@ pub fn run(store: &StoreArgs, args: &Import, out: &mut Out) -> Result<()> {
     };
     job.run(out)
 }
+
+/// Number of programs that an import asks, of those that have the store open one after the other.
+const TRIES: usize = 3;
 
 /// An import into the store of the command line.
 pub struct ImportJob<'a> {
@@ -57,19 +61,40 @@ impl ImportJob<'_> {
         if is_typed && io::stdin().is_terminal() && !out.json {
             note("reading standard input: Ctrl-D ends it");
         }
-        let form = match self.store.holder()? {
-            Some(there) => elsewhere::import(&self, &there, out)?,
-            None => match here::import(&self, out)? {
-                here::Done::Form(form) => form,
-                // It was opened by a program that answers, just before.
-                here::Done::HeldBy(there) => elsewhere::import(&self, &there, out)?,
-            },
+        let mut tries = 0;
+        let form = loop {
+            tries += 1;
+            let there = match self.store.holder()? {
+                Some(there) => there,
+                None => match here::import(&self, out)? {
+                    here::Done::Form(form) => break form,
+                    // It was opened by a program that answers, just before.
+                    here::Done::HeldBy(there) => there,
+                },
+            };
+            match elsewhere::import(&self, &there, out) {
+                // What was recorded by then is recognized.
+                Err(failure) if tries < TRIES && self.is_to_repeat(&there, &failure) => {}
+                done => break done?,
+            }
         };
         let is_empty = form.tasks.is_empty() && !form.failed.is_empty();
         if !self.ack && (form.inputs.0 > 1 || !is_empty) {
             report::print(&form, out)?;
         }
         report::end(&form, self.asked.strict)
+    }
+
+    /// Returns `true` if the program that has the store took no job, or did not say how it ended,
+    /// since it ends.
+    fn is_to_repeat(&self, there: &Remote, failure: &Failure) -> bool {
+        let is_of_program = failure.kind().is_none() && failure.code() != INTERRUPTED;
+        is_of_program && !self.is_read_once() && there.ends()
+    }
+
+    /// Returns `true` if the inputs, or the acknowledgements of their events, come only once.
+    fn is_read_once(&self) -> bool {
+        self.ack || self.asked.paths.iter().any(|input| elsewhere::is_stream(&input.path))
     }
 
     /// Returns the bar of the import, which also prints its notes.
