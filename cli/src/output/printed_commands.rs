@@ -36,6 +36,8 @@ pub enum StoreOption {
     Given(String),
     /// `rewind` finds the store of a project by itself, and other commands find another one.
     OfProject(String),
+    /// The user gave it, and commands find it by themselves, but for `rewind`.
+    Nearest(String),
 }
 
 impl StoreOption {
@@ -45,9 +47,11 @@ impl StoreOption {
     }
 
     fn add_to(&self, text: &str) -> Option<String> {
-        let (option, is_given) = match self {
-            Self::Given(option) => (option, true),
-            Self::OfProject(option) => (option, false),
+        let (Self::Given(option) | Self::OfProject(option) | Self::Nearest(option)) = self;
+        let finds = |command: &str| match self {
+            Self::Given(_) => false,
+            Self::OfProject(_) => command == "rewind",
+            Self::Nearest(_) => command != "rewind",
         };
         let mut parts = text.split(BEGIN);
         let mut result = parts.next()?.to_owned();
@@ -59,7 +63,7 @@ impl StoreOption {
             let is_free =
                 WITHOUT_STORE.contains(&first) || ["--store", "--server"].contains(&first);
             let is_elsewhere = option.starts_with("--server") && LOCAL.contains(&first);
-            let finds_it = first == "rewind" && !is_given || is_elsewhere;
+            let finds_it = finds(first) || is_elsewhere;
             result.push_str(BEGIN);
             if !(is_named || is_free || finds_it) {
                 result.push_str(option);
@@ -112,6 +116,9 @@ mod tests {
         let found = StoreOption::OfProject("--store s".to_owned());
         assert!(added(&found, text).contains("`milepost --store s undo a`"));
         assert!(added(&found, text).contains("`milepost rewind ~1`"));
+        let nearest = StoreOption::Nearest("--store s".to_owned());
+        assert!(added(&nearest, text).starts_with("`milepost undo a`"));
+        assert!(added(&nearest, text).contains("`milepost --store s rewind ~1`"));
         assert_eq!(shell_word("/a b/it's"), r"'/a b/it'\''s'");
         assert_eq!(StoreOption::store(std::path::Path::new("/a/.b")), "--store /a/.b");
     }

@@ -17,6 +17,10 @@ impl StoreArgs {
         let dir = self.dir.as_ref().filter(|dir| !dir.as_os_str().is_empty());
         let server = self.server.as_deref().filter(|url| !url.is_empty());
         let store = server.map(|url| format!("--server {}", shell_word(url)));
+        let found = dir.filter(|dir| is_found(dir)).filter(|_| server.is_none());
+        if let Some(found) = found {
+            name_store(StoreOption::Nearest(StoreOption::store(found)));
+        }
         let store = store.or_else(|| Some(StoreOption::store(dir.filter(|dir| !is_found(dir))?)));
         let key = self.key_file.as_ref().map(|file| format!("--key-file {}", shown(file)));
         let trust = self.trust.then(|| "--trust".to_owned());

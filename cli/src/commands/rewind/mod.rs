@@ -315,12 +315,11 @@ fn without_prompts(task: &TaskForm, history: &History) -> Failure {
 }
 
 fn no_prompt(history: &History) -> Failure {
-    let failure = Failure::new("the session has no such prompt or mark");
     match (history.prompts.first(), history.prompts.last()) {
-        (Some(first), Some(last)) => {
-            failure.hint(format!("it has {} to {}", first.label, last.label))
-        }
-        _ => failure.hint("`milepost rewind` without a prompt takes the last session"),
+        (Some(first), Some(last)) => Failure::new("the session has no such prompt or mark")
+            .hint(format!("it has {} to {}", first.label, last.label)),
+        _ => Failure::new("the task has no prompts: it is no session of a coding agent")
+            .hint("`milepost tasks` lists the tasks of the store"),
     }
 }
 

@@ -32,8 +32,11 @@ pub(super) fn pick(
 ) -> Result<Option<Named>> {
     let all = &history.prompts;
     if out.json || !io::stdin().is_terminal() {
-        return Err(Failure::new("no prompt is named")
-            .hint("`milepost rewind ~1` takes back the last one; `--list` lists them"));
+        let id = words::encode(&task.id);
+        return Err(Failure::new("no prompt is named").hint(format!(
+            "`milepost rewind {id}~1` takes back the last one, `milepost rewind {id} --list` lists \
+             them"
+        )));
     }
     let last = all.get(all.len().saturating_sub(LISTED)..);
     list_some(source, task, (history, last), out)?;
