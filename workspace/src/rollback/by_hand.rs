@@ -4,9 +4,10 @@
 use std::collections::BTreeSet;
 
 use milepost::events::MarkCause;
-use milepost::{Body, Engine, Error, ErrorKind, Hash, Point, Result, Task};
+use milepost::{Body, Engine, ErrorKind, Hash, Point, Result, Task};
 use milepost_codec::TreePath;
 
+use crate::error::is_lost;
 use crate::snapshot::Snapshot;
 use crate::workspace::Workspace;
 
@@ -93,8 +94,4 @@ fn changed(
     found.extend(files.map(|entry| entry.path));
     found.extend(changes.changed.into_iter().map(|change| change.path));
     Ok(())
-}
-
-fn is_lost(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt)
 }

@@ -107,7 +107,7 @@ fn known(
 }
 
 /// Returns `true` if an error reports content that is missing or damaged, or of a later version.
-fn is_unreadable(error: &Error) -> bool {
+pub(super) fn is_unreadable(error: &Error) -> bool {
     is_lost(error) || error.kind() == ErrorKind::Unsupported
 }
 
