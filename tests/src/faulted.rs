@@ -187,16 +187,16 @@ fn after_failure(work: &mut Work, dir: &Path, seed: u64, fail: &str, error: &Err
     if !work.is_open() || matches!(class, "read" | "open" | "any") {
         return;
     }
-    // A thread of sled's own failed, and who failed here had something to read: the applier learns of it with its next round.
-    // Until then appends go into the journal, which has them.
-    if error.kind() == ErrorKind::Unavailable && refused_by_sled(&format!("Unavailable: {error}")) {
-        match work.step(Step::Append(Kind::Small)) {
-            Ok(()) if work.step(Step::Drain).is_ok() => work.tell("revived by a drain"),
-            Ok(()) | Err(_) => {}
-        }
-    }
-    for kind in [Kind::Small, Kind::Chunked, Kind::Small] {
+    // A thread of sled's own failed, and this append had something to read. The applier learns of it
+    // with its next round: until then the journal takes appends, and keeps them.
+    let is_unknown = error.kind() == ErrorKind::Unavailable;
+    let mut is_unknown = is_unknown && refused_by_sled(&format!("Unavailable: {error}"));
+    for kind in [Kind::Small, Kind::Small, Kind::Chunked, Kind::Small] {
         match work.step(Step::Append(kind)) {
+            Ok(()) if is_unknown => match work.step(Step::Drain) {
+                Ok(()) => work.tell("revived by a drain"),
+                Err(_) => is_unknown = false,
+            },
             Ok(()) if writes => work.tell(&format!("revived by an append of {kind:?}")),
             Ok(()) | Err(_) => {}
         }
