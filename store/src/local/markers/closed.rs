@@ -23,6 +23,9 @@ struct FileState {
 
 /// Records sled's files, after sled was closed.
 pub(crate) fn note(layout: &Layout, sled: &Path) -> Result<()> {
+    // sled writes when it is closed, and does not sync that. A record that outlives it in a loss of
+    // power would call it damage.
+    sync_files(sled)?;
     let text = serde_json::to_vec(&state(sled)).expect("names and numbers are JSON");
     files::write_whole(&layout.sled_closed(), &text)
 }
@@ -43,6 +46,17 @@ pub(crate) fn matches(layout: &Layout) -> bool {
     let noted = fs::read(layout.sled_closed()).ok();
     let noted = noted.and_then(|text| serde_json::from_slice::<Vec<FileState>>(&text).ok());
     noted.is_some_and(|noted| !noted.is_empty() && noted == state(&layout.sled()))
+}
+
+fn sync_files(sled: &Path) -> Result<()> {
+    for entry in fs::read_dir(sled).map_err(|e| files::io("read", sled, &e))?.flatten() {
+        let path = entry.path();
+        if path.is_file() {
+            let file = files::open_read(&path)?;
+            file.sync_all().map_err(|e| files::io("sync", &path, &e))?;
+        }
+    }
+    files::sync_dir(sled)
 }
 
 fn state(sled: &Path) -> Vec<FileState> {
