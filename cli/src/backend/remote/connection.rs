@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use milepost::ErrorKind;
@@ -9,7 +10,8 @@ use milepost_api::Listed;
 use milepost_client::{Client, ClientBuilder};
 use tokio::runtime::Runtime;
 
-use crate::error::{Failure, Result};
+use crate::error::{Failure, MAY_BE_DONE, Result};
+use crate::store_locator::Asked;
 
 /// Largest number of items in a page of a list.
 const PAGE: usize = 100;
@@ -20,6 +22,10 @@ pub struct Remote {
     /// Description of the program, for messages.
     place: String,
     at: Listener,
+    /// Set once an answer was lost.
+    is_lost: AtomicBool,
+    /// Set once a change was asked that was made, or may have been.
+    may_have_changed: AtomicBool,
 }
 
 /// The place at which the program answers.
@@ -100,7 +106,9 @@ impl Remote {
 
     fn new(client: Client, place: String, at: Listener) -> Result<Self> {
         let mut runtime = tokio::runtime::Builder::new_current_thread();
-        Ok(Self { client, runtime: runtime.enable_all().build()?, place, at })
+        let runtime = runtime.enable_all().build()?;
+        let (is_lost, may_have_changed) = (AtomicBool::new(false), AtomicBool::new(false));
+        Ok(Self { client, runtime, place, at, is_lost, may_have_changed })
     }
 
     /// Returns the socket in a store at which the program answers; `None` for another address.
@@ -141,6 +149,7 @@ impl Remote {
     ) -> milepost::Result<T> {
         use milepost_client::ErrorKind as Kind;
         self.runtime.block_on(answer).map_err(|error| {
+            self.note_loss(&error);
             let kind = match error.kind() {
                 Kind::Invalid | Kind::TooLarge => ErrorKind::Invalid,
                 Kind::NotFound => ErrorKind::NotFound,
@@ -164,8 +173,63 @@ impl Remote {
         self.runtime.block_on(answer).map_err(|error| self.failed(error))
     }
 
+    /// Waits for the answer to a change, and keeps in mind that it may have been made.
+    pub(super) fn change<T>(
+        &self,
+        answer: impl Future<Output = milepost_client::Result<T>>,
+    ) -> Result<T> {
+        let answered = self.runtime.block_on(answer);
+        if answered.as_ref().err().is_none_or(milepost_client::Error::was_reached) {
+            self.may_have_changed.store(true, Ordering::Relaxed);
+        }
+        answered.map_err(|error| self.failed(error))
+    }
+
+    /// Starts a job. A program that ends takes none.
+    pub(super) fn start<T>(
+        &self,
+        answer: impl Future<Output = milepost_client::Result<T>>,
+    ) -> Result<T> {
+        let answered = self.runtime.block_on(answer);
+        let is_refused = |error: &milepost_client::Error| {
+            error.kind() == milepost_client::ErrorKind::Unavailable && error.status() == Some(503)
+        };
+        match &answered {
+            Err(error) if is_refused(error) => self.is_lost.store(true, Ordering::Relaxed),
+            Err(error) if !error.was_reached() => {}
+            _ => self.may_have_changed.store(true, Ordering::Relaxed),
+        }
+        answered.map_err(|error| self.failed(error))
+    }
+
+    /// Returns the end of a command that asked this program. It is to be run again if the program
+    /// at the socket in a store ended before it answered, and no change was asked that may have
+    /// been made.
+    pub fn asked<T>(&self, done: Result<T>) -> Asked<T> {
+        let (is_lost, may_have_changed) = (&self.is_lost, &self.may_have_changed);
+        match done {
+            Err(failure) if is_lost.load(Ordering::Relaxed) => {
+                if may_have_changed.load(Ordering::Relaxed) {
+                    return Asked::Done(Err(failure.hint(MAY_BE_DONE)));
+                }
+                match self.ends() {
+                    true => Asked::Lost(failure),
+                    false => Asked::Done(Err(failure)),
+                }
+            }
+            done => Asked::Done(done),
+        }
+    }
+
+    fn note_loss(&self, error: &milepost_client::Error) {
+        if error.kind() == milepost_client::ErrorKind::Transport {
+            self.is_lost.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// Converts an error, and names the program if it could not be reached.
     pub(super) fn failed(&self, error: milepost_client::Error) -> Failure {
+        self.note_loss(&error);
         let transport = error.kind() == milepost_client::ErrorKind::Transport;
         let failure = Failure::from(error);
         match transport {

@@ -35,7 +35,7 @@ use crate::backend::{Backend, CheckpointsAsked, Local};
 use crate::error::{Failure, Result};
 use crate::output::{Out, StoreOption, note, printable, words};
 use crate::outside;
-use crate::store_locator::{self, Opened, StoreArgs};
+use crate::store_locator::{self, Asked, Opened, StoreArgs, asking_again};
 
 /// Number of checkpoints among which the last prompt is looked for, and the size of a page of them.
 const LOOKED_AT: usize = 50_000;
@@ -45,6 +45,22 @@ const PAGE: usize = 500;
 const NAMED: usize = 3;
 
 pub fn run(store: &StoreArgs, args: &args::Rewind, out: &mut Out) -> Result<()> {
+    let resume = asking_again(|| taken_back(store, args, out))?;
+    match resume.filter(|_| args.resume) {
+        Some(resume) => {
+            out.flush()?;
+            start(&resume)
+        }
+        None => Ok(()),
+    }
+}
+
+/// Takes the session back, and returns the command that resumes it.
+fn taken_back(
+    store: &StoreArgs,
+    args: &args::Rewind,
+    out: &mut Out,
+) -> Result<Asked<Option<Resume>>> {
     let (opened, folder) = match store.named().is_some() {
         true => {
             // A folder that was moved is captured under its old path.
@@ -66,22 +82,18 @@ pub fn run(store: &StoreArgs, args: &args::Rewind, out: &mut Out) -> Result<()> 
         }
     };
     let folder = folder.as_deref();
-    let resume = match opened {
-        Opened::Remote(there) => on(&there, folder, args, out)?,
+    match opened {
+        Opened::Remote(there) => {
+            let done = on(&there, folder, args, out);
+            Ok(there.asked(done))
+        }
         Opened::Local(engine) => {
             let done = on(&Local(&engine), folder, args, out);
             let closed = engine.close();
             let resume = done?;
             closed?;
-            resume
+            Ok(Asked::Done(Ok(resume)))
         }
-    };
-    match resume.filter(|_| args.resume) {
-        Some(resume) => {
-            out.flush()?;
-            start(&resume)
-        }
-        None => Ok(()),
     }
 }
 
