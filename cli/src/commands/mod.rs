@@ -76,10 +76,10 @@ use milepost::{Engine, Options};
 pub use self::agent::{call as answer_agent, is_call as is_call_of_agent};
 use self::needs::Needs;
 use crate::args::{self, Args, Command, ConfigCommand, Status};
-use crate::backend::{Backend, Local, hints};
+use crate::backend::{Attempt, Backend, Local, asking_again, hints};
 use crate::error::{Failure, Result};
 use crate::output::{Out, note};
-use crate::store_locator::{Asked, Opened, StoreArgs, asking_again, attach, in_other};
+use crate::store_locator::{Opened, StoreArgs, attach, in_other};
 use crate::{demo, terminal, tui};
 
 /// Runs the command.
@@ -149,7 +149,7 @@ fn or_elsewhere(store: &StoreArgs, done: Result<()>) -> Result<()> {
 }
 
 /// Runs a command on an existing store, opened by this process or by another one.
-fn on_found(store: &StoreArgs, command: &Command, out: &mut Out) -> Result<Asked<()>> {
+fn on_found(store: &StoreArgs, command: &Command, out: &mut Out) -> Result<Attempt<()>> {
     let needs = Needs::of(command, terminal::is_possible(out));
     let changes = !needs.only_reads && !matches!(command, Command::Log(_));
     let before = out.printed();
@@ -172,7 +172,7 @@ fn on_found(store: &StoreArgs, command: &Command, out: &mut Out) -> Result<Asked
         }
         Opened::Remote(there) if needs.store => {
             if let Command::Ui(args) = command {
-                return ui::of_other(&there, args, out).map(|()| Asked::Done(Ok(())));
+                return ui::of_other(&there, args, out).map(|()| Attempt::Done(Ok(())));
             }
             let failure = Failure::new("this needs the store itself, and another program has it");
             match needs.only_reads.then(|| store.read_only(&there)).flatten() {
@@ -185,7 +185,7 @@ fn on_found(store: &StoreArgs, command: &Command, out: &mut Out) -> Result<Asked
             // What was printed in part is not printed again; a question is asked again.
             return Ok(match changes || out.printed() == before {
                 true => there.asked(done),
-                false => Asked::Done(done),
+                false => Attempt::Done(done),
             });
         }
     };
@@ -200,7 +200,7 @@ fn on_found(store: &StoreArgs, command: &Command, out: &mut Out) -> Result<Asked
     let closed = engine.close();
     done?;
     closed?;
-    Ok(Asked::Done(Ok(())))
+    Ok(Attempt::Done(Ok(())))
 }
 
 fn on_store(store: &StoreArgs, engine: &Engine, command: &Command, out: &mut Out) -> Result<()> {

@@ -8,32 +8,7 @@ use milepost::{Engine, Options};
 
 use super::{Opened, SOCKET, StoreArgs, WAIT, made_at, patiently, with_hooks};
 use crate::backend::Remote;
-use crate::error::{Failure, Result};
-
-/// Number of programs that a command asks, of those that have the store open one after the other.
-const TRIES: usize = 3;
-
-/// The end of a command that may have asked another program.
-pub enum Asked<T> {
-    Done(Result<T>),
-    /// That program ended before it answered. The command can be run again, on the store or the
-    /// next program that has it.
-    Lost(Failure),
-}
-
-/// Runs a command that finds the store, again where the program that had it ended first.
-pub fn asking_again<T>(mut run: impl FnMut() -> Result<Asked<T>>) -> Result<T> {
-    for _ in 1..TRIES {
-        match run()? {
-            Asked::Done(done) => return done,
-            Asked::Lost(_) => {}
-        }
-    }
-    match run()? {
-        Asked::Done(done) => done,
-        Asked::Lost(failure) => Err(failure),
-    }
-}
+use crate::error::Result;
 
 impl StoreArgs {
     /// Opens the store, and creates it if it does not exist. If another program has it open and

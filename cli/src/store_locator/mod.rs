@@ -1,5 +1,5 @@
 //! Location of the store, and checks before it is opened. `holder` finds the program that has it
-//! open, for commands that create it, and asks the next one where it ended; `keys` finds its key; `others` has the stores that commands
+//! open, for commands that create it; `keys` finds its key; `others` has the stores that commands
 //! here do not find by themselves.
 
 mod holder;
@@ -24,7 +24,6 @@ use crate::error::{Failure, Result, is_denied};
 use crate::output::{bar, note, shell_word};
 use crate::outside;
 
-pub use holder::{Asked, asking_again};
 pub use others::in_other;
 
 /// Name of the store's folder.

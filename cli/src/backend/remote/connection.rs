@@ -11,7 +11,6 @@ use milepost_client::{Client, ClientBuilder};
 use tokio::runtime::Runtime;
 
 use crate::error::{Failure, MAY_BE_DONE, Result};
-use crate::store_locator::Asked;
 
 /// Largest number of items in a page of a list.
 const PAGE: usize = 100;
@@ -46,6 +45,31 @@ const STEP: Duration = Duration::from_millis(20);
 
 /// The time limit of the first answer of a program that has the store open.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Number of programs that a command asks, of those that have the store open one after the other.
+const TRIES: usize = 3;
+
+/// The end of a command that may have asked another program.
+pub enum Attempt<T> {
+    Done(Result<T>),
+    /// That program ended before it answered. The command can be run again, on the store or the
+    /// next program that has it.
+    Lost(Failure),
+}
+
+/// Runs a command that finds the store, again where the program that had it ended first.
+pub fn asking_again<T>(mut run: impl FnMut() -> Result<Attempt<T>>) -> Result<T> {
+    for _ in 1..TRIES {
+        match run()? {
+            Attempt::Done(done) => return done,
+            Attempt::Lost(_) => {}
+        }
+    }
+    match run()? {
+        Attempt::Done(done) => done,
+        Attempt::Lost(failure) => Err(failure),
+    }
+}
 
 impl Remote {
     /// Connects to a service at an address. The token comes from the environment: other users can
@@ -205,19 +229,19 @@ impl Remote {
     /// Returns the end of a command that asked this program. It is to be run again if the program
     /// at the socket in a store ended before it answered, and no change was asked that may have
     /// been made.
-    pub fn asked<T>(&self, done: Result<T>) -> Asked<T> {
+    pub fn asked<T>(&self, done: Result<T>) -> Attempt<T> {
         let (is_lost, may_have_changed) = (&self.is_lost, &self.may_have_changed);
         match done {
             Err(failure) if is_lost.load(Ordering::Relaxed) => {
                 if may_have_changed.load(Ordering::Relaxed) {
-                    return Asked::Done(Err(failure.hint(MAY_BE_DONE)));
+                    return Attempt::Done(Err(failure.hint(MAY_BE_DONE)));
                 }
                 match self.ends() {
-                    true => Asked::Lost(failure),
-                    false => Asked::Done(Err(failure)),
+                    true => Attempt::Lost(failure),
+                    false => Attempt::Done(Err(failure)),
                 }
             }
-            done => Asked::Done(done),
+            done => Attempt::Done(done),
         }
     }
 

@@ -22,7 +22,7 @@ use milepost_formats::Progress;
 use milepost_workspace::TreePath;
 use serde_json::{Map, Value};
 
-pub use self::connection::Remote;
+pub use self::connection::{Attempt, Remote, asking_again};
 use super::{
     Backend, Bytes, CheckpointsAsked, Each, EachState, Followed, JobFailed, MarkAsked, Readings,
     VerifyAsked, captures, hints, named, suggestions,

@@ -23,10 +23,10 @@ use std::path::PathBuf;
 use milepost_api::{Big, ImportAsked, ImportPath};
 
 use crate::args::{Import, RunArgs};
-use crate::backend::Remote;
+use crate::backend::{Attempt, Remote, asking_again};
 use crate::error::{Failure, INTERRUPTED, Result};
 use crate::output::{JobBar, Out, note};
-use crate::store_locator::{Asked, StoreArgs, asking_again};
+use crate::store_locator::StoreArgs;
 
 pub fn run(store: &StoreArgs, args: &Import, out: &mut Out) -> Result<()> {
     if args.dry_run {
@@ -62,15 +62,15 @@ impl ImportJob<'_> {
             let there = match self.store.holder()? {
                 Some(there) => there,
                 None => match here::import(&self, out)? {
-                    here::Done::Form(form) => return Ok(Asked::Done(Ok(form))),
+                    here::Done::Form(form) => return Ok(Attempt::Done(Ok(form))),
                     // It was opened by a program that answers, just before.
                     here::Done::HeldBy(there) => there,
                 },
             };
             Ok(match elsewhere::import(&self, &there, out) {
                 // What was recorded by then is recognized.
-                Err(failure) if self.is_to_repeat(&there, &failure) => Asked::Lost(failure),
-                done => Asked::Done(done),
+                Err(failure) if self.is_to_repeat(&there, &failure) => Attempt::Lost(failure),
+                done => Attempt::Done(done),
             })
         })?;
         let is_empty = form.tasks.is_empty() && !form.failed.is_empty();

@@ -31,11 +31,11 @@ use self::way::Way;
 use super::confirm::confirm;
 use super::under_agent;
 use crate::args;
-use crate::backend::{Backend, CheckpointsAsked, Local};
+use crate::backend::{Attempt, Backend, CheckpointsAsked, Local, asking_again};
 use crate::error::{Failure, Result};
 use crate::output::{Out, StoreOption, note, printable, words};
 use crate::outside;
-use crate::store_locator::{self, Asked, Opened, StoreArgs, asking_again};
+use crate::store_locator::{self, Opened, StoreArgs};
 
 /// Number of checkpoints among which the last prompt is looked for, and the size of a page of them.
 const LOOKED_AT: usize = 50_000;
@@ -60,7 +60,7 @@ fn taken_back(
     store: &StoreArgs,
     args: &args::Rewind,
     out: &mut Out,
-) -> Result<Asked<Option<Resume>>> {
+) -> Result<Attempt<Option<Resume>>> {
     let (opened, folder) = match store.named().is_some() {
         true => {
             // A folder that was moved is captured under its old path.
@@ -92,7 +92,7 @@ fn taken_back(
             let closed = engine.close();
             let resume = done?;
             closed?;
-            Ok(Asked::Done(Ok(resume)))
+            Ok(Attempt::Done(Ok(resume)))
         }
     }
 }
@@ -247,7 +247,7 @@ fn session(source: &dyn Backend, id: Option<&str>) -> Result<(TaskForm, History)
 fn last_session(source: &dyn Backend) -> Result<TaskForm> {
     let (mut cursor, mut seen) = (None, BTreeMap::new());
     for _ in 0..LOOKED_AT / PAGE {
-        let asked = CheckpointsAsked { limit: PAGE, cursor, ..CheckpointsAsked::default() };
+        let asked = CheckpointsAsked { limit: PAGE, cursor, ..CheckpointsAttempt::default() };
         let page = source.checkpoints(&asked)?;
         for mark in page.items {
             let is_prompt = history::is_prompt(&mark);

@@ -171,6 +171,7 @@ fn bits_of_a_folder_that_captures_do_not_have_stay_where_only_its_content_or_its
         fs::set_permissions(place.work().join(name), mode).unwrap();
     }
     scene.apply(&place, System::All, At::Never).0.unwrap().unwrap();
+    scene.recover_twice(&place, System::All, usize::MAX, How::Finish);
     assert_eq!(place.things(), target);
     for (name, bits) in [("closed", 0o3555), ("open", 0o2700)] {
         let mode = fs::metadata(place.work().join(name)).unwrap().permissions().mode();
