@@ -247,7 +247,7 @@ fn session(source: &dyn Backend, id: Option<&str>) -> Result<(TaskForm, History)
 fn last_session(source: &dyn Backend) -> Result<TaskForm> {
     let (mut cursor, mut seen) = (None, BTreeMap::new());
     for _ in 0..LOOKED_AT / PAGE {
-        let asked = CheckpointsAsked { limit: PAGE, cursor, ..CheckpointsAttempt::default() };
+        let asked = CheckpointsAsked { limit: PAGE, cursor, ..CheckpointsAsked::default() };
         let page = source.checkpoints(&asked)?;
         for mark in page.items {
             let is_prompt = history::is_prompt(&mark);
