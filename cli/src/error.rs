@@ -42,6 +42,9 @@ pub const PERMISSION: &str =
 pub const LINES_OR_FILE: &str = "name a file, without --ack: while another program has the store \
                                  open, standard input, a pipe and --ack are for JSON Lines";
 
+/// Hint for a change whose answer was lost.
+pub const MAY_BE_DONE: &str = "what was asked may have been done: look before you ask again";
+
 /// Hint for what a hook refused.
 pub const LOOK_AT_HOOKS: &str =
     "what it runs is in your hooks.json, or `milepost trust --show` says it";
@@ -315,9 +318,7 @@ impl From<milepost_client::Error> for Failure {
             Remote::Forbidden => {
                 Some("`milepost token create --user U --admin` makes a token that may")
             }
-            Remote::Transport if error.was_reached() => {
-                Some("what was asked may have been done: look before you ask again")
-            }
+            Remote::Transport if error.was_reached() => Some(MAY_BE_DONE),
             Remote::Transport => Some("see whether it runs, and whether the address is right"),
             Remote::Answer => {
                 Some("see whether a Milepost service answers there, and which version")

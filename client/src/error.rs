@@ -237,7 +237,12 @@ impl Error {
         self
     }
 
-    fn unreached(mut self) -> Self {
+    pub(crate) fn reached(mut self) -> Self {
+        self.0.was_reached = true;
+        self
+    }
+
+    pub(crate) fn unreached(mut self) -> Self {
         self.0.was_reached = false;
         self
     }
@@ -260,7 +265,9 @@ impl fmt::Display for Inner {
         if let Some(head) = self.head {
             write!(f, " (the head is {head})")?;
         }
-        match (self.kind, self.was_reached) {
+        // A read changes nothing, also where it was done.
+        let may_be_done = self.was_reached && !self.endpoint.starts_with("GET ");
+        match (self.kind, may_be_done) {
             (ErrorKind::Transport, false) => f.write_str("; see whether the service runs there")?,
             (ErrorKind::Transport, true) => f.write_str("; what was asked may have been done")?,
             (kind, _) => {

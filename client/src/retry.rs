@@ -49,23 +49,27 @@ pub(crate) fn passes(error: &Error) -> bool {
 pub(crate) struct Tries {
     failed: u32,
     most: u32,
+    /// True if a failed try may have reached the service.
+    may_have_reached: bool,
 }
 
 impl Tries {
     pub(crate) fn new(most: u32) -> Self {
-        Self { failed: 0, most }
+        Self { failed: 0, most, may_have_reached: false }
     }
 
     /// Resets the count after a success.
     pub(crate) fn reset(&mut self) {
-        self.failed = 0;
+        *self = Self::new(self.most);
     }
 
-    /// Waits before the next try, or returns the error if no tries are left.
+    /// Waits before the next try, or returns the error if no tries are left: the request may have
+    /// reached the service if one of its tries may have.
     pub(crate) async fn failed(&mut self, retry: RetryRule, error: Error) -> Result<()> {
         self.failed = self.failed.saturating_add(1);
+        self.may_have_reached |= error.was_reached();
         if self.failed >= self.most || !retry.allows(&error) {
-            return Err(error);
+            return Err(if self.may_have_reached { error.reached() } else { error });
         }
         let wait = wait(self.failed, error.retry_after(), random()?);
         tokio::time::sleep(wait).await;
@@ -101,6 +105,19 @@ mod tests {
         assert_eq!(wait(1, second, 0), Duration::from_secs(1));
         let day = Some(Duration::from_secs(86_400));
         assert_eq!(wait(1, day, 0), LONGEST);
+    }
+
+    #[tokio::test]
+    async fn a_request_has_not_reached_the_service_if_no_try_of_it_has() {
+        let reached = || Error::timed_out("POST /", FIRST);
+        let unreached = || Error::new(ErrorKind::Transport, "POST /", "no").unreached();
+        for (before, last, was_reached) in
+            [(false, unreached(), false), (false, reached(), true), (true, unreached(), true)]
+        {
+            let mut tries = Tries { may_have_reached: before, ..Tries::new(1) };
+            let failed = tries.failed(RetryRule::Always, last).await.unwrap_err();
+            assert_eq!(failed.was_reached(), was_reached);
+        }
     }
 
     #[test]

@@ -44,7 +44,7 @@ use crate::output::{JobBar, Out};
 use jobs::JobFailed;
 pub use local::Local;
 pub use readings::Readings;
-pub use remote::Remote;
+pub use remote::{Attempt, Remote, asking_again};
 
 /// Callback for events, one by one.
 pub type Each<'a> = &'a mut dyn FnMut(EventForm) -> Result<()>;

@@ -76,7 +76,7 @@ use milepost::{Engine, Options};
 pub use self::agent::{call as answer_agent, is_call as is_call_of_agent};
 use self::needs::Needs;
 use crate::args::{self, Args, Command, ConfigCommand, Status};
-use crate::backend::{Backend, Local, hints};
+use crate::backend::{Attempt, Backend, Local, asking_again, hints};
 use crate::error::{Failure, Result};
 use crate::output::{Out, note};
 use crate::store_locator::{Opened, StoreArgs, attach, in_other};
@@ -133,7 +133,8 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
             if let Some(other) = store.other_here().filter(|_| lists) {
                 note(&in_other(&other));
             }
-            on_found(&store, command, out).map_err(|failure| store.or_in_other(failure))
+            let done = asking_again(|| on_found(&store, &command, out));
+            done.map_err(|failure| store.or_in_other(failure))
         }
     }
 }
@@ -148,10 +149,11 @@ fn or_elsewhere(store: &StoreArgs, done: Result<()>) -> Result<()> {
 }
 
 /// Runs a command on an existing store, opened by this process or by another one.
-fn on_found(store: &StoreArgs, command: Command, out: &mut Out) -> Result<()> {
-    let needs = Needs::of(&command, terminal::is_possible(out));
+fn on_found(store: &StoreArgs, command: &Command, out: &mut Out) -> Result<Attempt<()>> {
+    let needs = Needs::of(command, terminal::is_possible(out));
     let changes = !needs.only_reads && !matches!(command, Command::Log(_));
-    let made = match &command {
+    let before = out.printed();
+    let made = match command {
         Command::Start(args) => {
             start::check(args)?;
             store.to_make()?
@@ -169,8 +171,8 @@ fn on_found(store: &StoreArgs, command: Command, out: &mut Out) -> Result<()> {
             return Err(Failure::new(text).hint("a hook may read it, and change other stores"));
         }
         Opened::Remote(there) if needs.store => {
-            if let Command::Ui(args) = &command {
-                return ui::of_other(&there, args, out);
+            if let Command::Ui(args) = command {
+                return ui::of_other(&there, args, out).map(|()| Attempt::Done(Ok(())));
             }
             let failure = Failure::new("this needs the store itself, and another program has it");
             match needs.only_reads.then(|| store.read_only(&there)).flatten() {
@@ -178,81 +180,89 @@ fn on_found(store: &StoreArgs, command: Command, out: &mut Out) -> Result<()> {
                 None => return Err(failure.hint(there.instead())),
             }
         }
-        Opened::Remote(there) => return on_source(&there, command, out),
+        Opened::Remote(there) => {
+            let done = on_source(&there, command, out);
+            // What was printed in part is not printed again; a question is asked again.
+            return Ok(match changes || out.printed() == before {
+                true => there.asked(done),
+                false => Attempt::Done(done),
+            });
+        }
     };
     let attached = needs.attached || needs.hooks && store.has_hooks();
     let attached = attached.then(|| attach(&engine)).flatten();
     let done = match command {
-        Command::Start(args) => start::run(&Local(&engine), &args, made.as_deref(), out),
+        Command::Start(args) => start::run(&Local(&engine), args, made.as_deref(), out),
         command => on_store(store, &engine, command, out),
     };
     drop(attached);
     // The command is done or failed by now. A failed close only slows the next open.
     let closed = engine.close();
     done?;
-    Ok(closed?)
+    closed?;
+    Ok(Attempt::Done(Ok(())))
 }
 
-fn on_store(store: &StoreArgs, engine: &Engine, command: Command, out: &mut Out) -> Result<()> {
+fn on_store(store: &StoreArgs, engine: &Engine, command: &Command, out: &mut Out) -> Result<()> {
     match command {
         Command::Export(args) => {
             let task = args.task()?.map(|task| hints::task_id(engine, task)).transpose()?;
-            export::run(engine, task, &args, out)
+            export::run(engine, task, args, out)
         }
-        Command::Bisect(args) => bisect::run(store, engine, &args, out),
-        Command::Ui(args) => ui::run(engine, &args, out),
-        Command::Diff(args) if args.files => file_diff::run(engine, &args, out),
+        Command::Bisect(args) => bisect::run(store, engine, args, out),
+        Command::Ui(args) => ui::run(engine, args, out),
+        Command::Diff(args) if args.files => file_diff::run(engine, args, out),
         command => on_source(&Local(engine), command, out),
     }
 }
 
 /// Runs a command that works on any backend.
-fn on_source(source: &dyn Backend, command: Command, out: &mut Out) -> Result<()> {
+fn on_source(source: &dyn Backend, command: &Command, out: &mut Out) -> Result<()> {
     match command {
-        Command::Share(args) => share::run(source, &args, out),
+        Command::Share(args) => share::run(source, args, out),
         Command::Tui(args) => tui::run(source, args.address.as_deref(), out),
-        Command::Tasks(args) => tasks::run(source, &args, out),
+        Command::Tasks(args) => tasks::run(source, args, out),
         Command::Lineages(args) => lineages::run(source, &args.task, out),
-        Command::Log(args) => log::run(source, &args, out),
-        Command::Replay(args) => replay::run(source, &args, out),
-        Command::Transcript(args) => transcript::run(source, &args, out),
-        Command::Search(args) => search::run(source, &args, out),
-        Command::Compare(args) => compare::run(source, &args, out),
-        Command::Show(args) => show::run(source, &args, out),
-        Command::State(args) => state::run(source, &args, out),
-        Command::States(args) => states::run(source, &args, out),
-        Command::Checkpoint(args) => checkpoint::run(source, &args, out),
-        Command::Checkpoints(args) => checkpoints::run(source, &args, out),
-        Command::Mark(args) => mark::run(source, &args, out),
-        Command::Branch(args) => branch::run(source, &args, out),
-        Command::Switch(args) => switch::run(source, &args, out),
+        Command::Log(args) => log::run(source, args, out),
+        Command::Replay(args) => replay::run(source, args, out),
+        Command::Transcript(args) => transcript::run(source, args, out),
+        Command::Search(args) => search::run(source, args, out),
+        Command::Compare(args) => compare::run(source, args, out),
+        Command::Show(args) => show::run(source, args, out),
+        Command::State(args) => state::run(source, args, out),
+        Command::States(args) => states::run(source, args, out),
+        Command::Checkpoint(args) => checkpoint::run(source, args, out),
+        Command::Checkpoints(args) => checkpoints::run(source, args, out),
+        Command::Mark(args) => mark::run(source, args, out),
+        Command::Branch(args) => branch::run(source, args, out),
+        Command::Switch(args) => switch::run(source, args, out),
         Command::Redo(args) => redo::run(source, &args.task, out),
-        Command::Start(args) => start::run(source, &args, None, out),
-        Command::Restore(args) => restore::run(source, &args, out),
-        Command::Rollback(args) => rollback::run(source, &args, out),
-        Command::Recover(args) => recover::run(source, &args, out),
-        Command::Capture(args) => capture::run(source, &args, out),
-        Command::Compact(args) => compact::run(source, &args, out),
-        Command::Undo(args) => undo::run(source, &args, out),
-        Command::Diff(args) => diff::run(source, &args, out),
-        Command::Verify(args) => verify::run(source, &args, out),
+        Command::Start(args) => start::run(source, args, None, out),
+        Command::Restore(args) => restore::run(source, args, out),
+        Command::Rollback(args) => rollback::run(source, args, out),
+        Command::Recover(args) => recover::run(source, args, out),
+        Command::Capture(args) => capture::run(source, args, out),
+        Command::Compact(args) => compact::run(source, args, out),
+        Command::Undo(args) => undo::run(source, args, out),
+        Command::Diff(args) => diff::run(source, args, out),
+        Command::Verify(args) => verify::run(source, args, out),
         Command::Anchor => anchor::run(source, out),
-        Command::Blame(args) => blame::run(source, &args, out),
-        Command::Pin(args) => pin::pin(source, &args, out),
+        Command::Blame(args) => blame::run(source, args, out),
+        Command::Pin(args) => pin::pin(source, args, out),
         Command::Unpin(args) => pin::unpin(source, &args.address, out),
         Command::Pins(args) => pin::list(source, &args.task, out),
-        Command::Erase(args) => erase::run(source, &args, out),
-        Command::Files(args) => files::run(source, &args, out),
-        Command::Cat(args) => cat::run(source, &args, out),
-        Command::Cleanup(args) => cleanup::run(source, &args, out),
-        Command::Delete(args) => delete::run(source, &args, out),
-        Command::Pause(args) => steer::control(source, &args, RunControl::Paused, out),
-        Command::Resume(args) => steer::control(source, &args, RunControl::Running, out),
-        Command::Stop(args) => steer::control(source, &args, RunControl::Stopped, out),
-        Command::Guide(args) => steer::guide(source, &args, out),
-        Command::Edit(args) => steer::edit(source, &args, out),
-        Command::Jobs(args) => jobs::run(source, &args, out),
-        Command::Stats(args) => stats::run(source, &args, out),
+        Command::Erase(args) => erase::run(source, args, out),
+        Command::Files(args) => files::run(source, args, out),
+        Command::Cat(args) => cat::run(source, args, out),
+        Command::Cleanup(args) => cleanup::run(source, args, out),
+        Command::Delete(args) => delete::run(source, args, out),
+        Command::Pause(args) => steer::control(source, args, RunControl::Paused, out),
+        Command::Resume(args) => steer::control(source, args, RunControl::Running, out),
+        Command::Stop(args) => steer::control(source, args, RunControl::Stopped, out),
+        Command::Guide(args) => steer::guide(source, args, out),
+        Command::Edit(args) => steer::edit(source, args, out),
+        Command::Jobs(args) => jobs::run(source, args, out),
+        Command::Stats(args) => stats::run(source, args, out),
         // `run`, `on_found` and `on_store` handle the others.
         Command::Demo(_)
         | Command::DemoWorker(_)

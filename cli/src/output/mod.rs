@@ -68,6 +68,8 @@ pub struct Out {
     escaped: Escaped,
     color: bool,
     color_stderr: bool,
+    /// Number of lines and pieces that were printed.
+    printed: u64,
 }
 
 /// The form of failures on standard error.
@@ -114,7 +116,13 @@ impl Out {
             escaped: Escaped::default(),
             color: !json && wanted(io::stdout().is_terminal()),
             color_stderr: wanted(io::stderr().is_terminal()),
+            printed: 0,
         }
+    }
+
+    /// Returns the number of lines and pieces that were printed.
+    pub fn printed(&self) -> u64 {
+        self.printed
     }
 
     /// Returns `true` if standard output is a terminal.
@@ -179,6 +187,7 @@ impl Out {
     }
 
     pub fn line(&mut self, text: impl AsRef<str>) -> io::Result<()> {
+        self.printed += 1;
         let text = match self.ascii {
             true => ascii(text.as_ref()),
             false => Cow::Borrowed(text.as_ref()),
@@ -194,6 +203,7 @@ impl Out {
 
     /// Prints bytes unchanged; on a terminal, escapes control characters.
     pub fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.printed += 1;
         match self.terminal {
             true => self.stdout.write_all(self.escaped.push(bytes).as_bytes()),
             false => self.stdout.write_all(bytes),
@@ -212,6 +222,7 @@ impl Out {
     /// Prints a value as one line of JSON. Values that are stored with line breaks between their
     /// parts are printed with spaces there.
     pub fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
+        self.printed += 1;
         match self.terminal {
             true => self.raw(&serde_json::to_string(value)?.replace(['\n', '\r'], " "))?,
             false => serde_json::to_writer(OneLine(&mut self.stdout), value)?,
@@ -222,6 +233,7 @@ impl Out {
     /// Prints a piece of JSON text, without an end of line. On a terminal its control characters
     /// are escaped, which leaves its value unchanged.
     pub fn raw(&mut self, json: &str) -> io::Result<()> {
+        self.printed += 1;
         match self.terminal {
             true => self.stdout.write_all(escaped(json).as_bytes()),
             false => self.stdout.write_all(json.as_bytes()),

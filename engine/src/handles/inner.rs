@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use milepost_codec::{Hash, Head, LineageId, LogId, Origin, Result, TaskNo};
+use milepost_codec::{Error, Hash, Head, LineageId, LogId, Origin, Result, TaskNo};
 use milepost_store::entropy::Entropy;
 use milepost_store::metrics::Meters;
 use milepost_store::open_report::OpenReport;
@@ -15,6 +15,7 @@ use super::hooks::OpenHooks;
 use super::options::Options;
 use super::participation::Participants;
 use super::run_control::RunControls;
+use crate::commit::append::Append;
 use crate::commit::committer::{BackgroundJob, CommitResult, Committer, LogAppend, Request};
 use crate::history::catalog::Catalog;
 use crate::history::chain_hash::Hashes;
@@ -30,7 +31,7 @@ pub(crate) struct Inner {
     pub(super) opened: OpenReport,
     pub(crate) store: Origin,
     /// Held while tasks and lineages are opened and activated, so that each number is used once.
-    pub(super) structure: Mutex<()>,
+    pub(crate) structure: Mutex<()>,
     pub(crate) controls: RunControls,
     pub(crate) kept: StateCache,
     pub(crate) participants: Arc<Participants>,
@@ -71,6 +72,23 @@ impl Inner {
     pub(crate) fn opening_append(&self, log: LogId, origin: Origin) -> LogAppend {
         let hash = self.catalog.chain(origin, log).root();
         self.log_append(log, origin).open(Head { next: 0, hash })
+    }
+
+    /// Adds the events of an append to records, without its mark. Large bodies are durable when
+    /// this returns.
+    pub(crate) fn with_events_of(&self, append: &Append, mut to: LogAppend) -> Result<LogAppend> {
+        append.encode(&mut to, self.catalog.log(), self.now_us(), self.options.event_max)?;
+        Ok(to)
+    }
+
+    /// Adds the mark of an append to records.
+    pub(crate) fn with_mark_of(&self, append: &Append, to: LogAppend) -> Result<LogAppend> {
+        let Some(mark) = append.marked() else { return Ok(to) };
+        if mark.offset().is_some() {
+            let why = "a mark that is appended with events follows them, and has no offset";
+            return Err(Error::invalid(why));
+        }
+        Ok(to.mark(mark.draft(None, self.now_us())?))
     }
 
     /// Returns the chain hash of a lineage before an offset.

@@ -258,18 +258,8 @@ impl Lineage {
     }
 
     /// Adds the events and the mark of an append to records of the lineage.
-    pub(crate) fn encoded_to(&self, mut to: LogAppend, append: &Append) -> Result<LogAppend> {
-        let inner = &self.engine.inner;
-        let event_max = inner.options.event_max;
-        append.encode(&mut to, inner.catalog.log(), inner.now_us(), event_max)?;
-        if let Some(mark) = append.marked() {
-            if mark.offset().is_some() {
-                let why = "a mark that is appended with events follows them, and has no offset";
-                return Err(Error::invalid(why));
-            }
-            to = to.mark(mark.draft(None, inner.now_us())?);
-        }
-        Ok(to)
+    pub(crate) fn encoded_to(&self, to: LogAppend, append: &Append) -> Result<LogAppend> {
+        self.inner().with_mark_of(append, self.inner().with_events_of(append, to)?)
     }
 
     /// Returns the checkpoint marked earlier under the key of the current conditions.

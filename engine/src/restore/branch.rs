@@ -1,7 +1,8 @@
 //! Branches: new lineages that leave the active one as it is.
 
 use milepost_codec::{
-    Activated, ActivationCause, Error, ErrorKind, LineageId, LineageType, Parent, Result, TaskNo,
+    Activated, ActivationCause, Error, ErrorKind, LineageId, LineageType, LogId, Parent, Result,
+    TaskNo,
 };
 use milepost_store::index::keys;
 
@@ -140,6 +141,11 @@ impl Engine {
             let from = Lineage::new(self, point.no, point.lineage, None)?.with_hooks()?;
             from.ask_hooks(Some(&mark))?;
         }
+        // Encoded before the lock, as all that is not small: calls on other tasks wait for it. The
+        // log is a placeholder.
+        let origin = inner.catalog.task(point.no)?.origin;
+        let events = inner.log_append(LogId::lineage(point.no, point.lineage), origin);
+        let events = inner.with_events_of(&append, events.behind_opening())?;
         let structure = inner.structure()?;
         inner.catalog.goes_on(point.no)?;
         let entry = inner.catalog.task(point.no)?;
@@ -158,9 +164,11 @@ impl Engine {
         let fork = || self.fork(point, LineageType::Branch, description, &[]);
         let (id, mut appends) = Conditions::new().during(fork)?;
         let lineage = Lineage::made(self, (point.no, &entry), id, None);
-        let Some(events) = appends.pop() else { return Err(Error::invalid("a branch of nothing")) };
-        // The copy of a mark that was left behind is for restores.
-        appends.push(lineage.encoded_to(events.without_mark(), &append)?);
+        let Some(opening) = appends.pop() else {
+            return Err(Error::invalid("a branch of nothing"));
+        };
+        // The copy of a mark that was left behind is for restores: that of the append replaces it.
+        appends.push(inner.with_mark_of(&append, events.opened_by(opening))?);
         let done = inner.commit(Request::of(appends))?;
         drop(structure);
         AuditEvent::of("branched", point.no, id).tell(inner);

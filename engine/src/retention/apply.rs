@@ -1,11 +1,11 @@
 //! Execution of a retention plan.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::mem::take;
 use std::sync::Arc;
 
 use milepost_codec::{
-    ChunkId, Control, Dropped, Error, ErrorKind, Json, LineageId, LogId, LogKind, Offset,
+    ChunkId, Control, Dropped, Error, ErrorKind, Head, Json, LineageId, LogId, LogKind, Offset,
     RemovedMark, Result, TaskNo, Trimmed,
 };
 use milepost_store::index::MarkEntry;
@@ -22,7 +22,7 @@ use crate::history::pending::is_of_the_store;
 /// Maximum marks that one commit removes. Appends wait for it.
 pub(super) const MARKS_EACH: usize = 100;
 
-/// Tasks processed together to share syncs. Restores and branches wait while their bases are made.
+/// Tasks processed together to share syncs. Restores and branches wait while they are trimmed.
 const TASKS_EACH: usize = 4;
 
 /// Maximum attempts to trim a task whose lineages grow in between.
@@ -36,6 +36,13 @@ struct Trims {
     replaced: Vec<ChunkId>,
     trimmed: Vec<(LineageId, Offset)>,
     dropped: Vec<LineageId>,
+}
+
+/// Bases of a task that were made before the structure was locked.
+struct BasesAhead {
+    /// The head of the task's control log before.
+    control: Option<Head>,
+    made: HashMap<(LineageId, Offset), base::Made>,
 }
 
 /// Result of a cleanup.
@@ -218,13 +225,16 @@ impl Retention<'_> {
     /// task with a lineage that grew in between is tried again, since it may have a new checkpoint.
     fn trim(&self, policy: &Policy, group: &mut Group<'_>) -> Result<()> {
         let inner = &self.engine.inner;
-        let _structure = inner.structure()?;
         let _storing = inner.catalog.log().storing();
+        let ahead: Vec<BasesAhead> =
+            group.plans.iter().map(|task| self.bases_ahead(task, policy)).collect();
+        let _structure = inner.structure()?;
         let mut left: Vec<usize> = (0..group.plans.len()).collect();
         for attempt in 1..=TRIM_TRIES {
             let mut made = Vec::new();
             for n in left {
-                let trims = group.step(n, |task, _| self.make_bases(task.no, policy))?;
+                let ahead = ahead.get(n);
+                let trims = group.step(n, |task, _| self.make_bases(task.no, policy, ahead))?;
                 made.extend(trims.map(|trims| (n, trims)));
             }
             inner.catalog.log().sync_chunks()?;
@@ -266,11 +276,38 @@ impl Retention<'_> {
         Ok(())
     }
 
+    /// Makes the bases that a trim of a task is going to need, before the structure is locked:
+    /// restores and branches wait for the lock, and a state may have to be folded. A base that
+    /// cannot be made is left to [`Retention::make_bases`], which tells of it.
+    fn bases_ahead(&self, task: &TaskPlan, policy: &Policy) -> BasesAhead {
+        let inner = &self.engine.inner;
+        let control = || inner.catalog.head(LogId::control(task.no));
+        let mut ahead = BasesAhead { control: control().ok(), made: HashMap::new() };
+        let fates = match task.is_empty() {
+            true => return ahead,
+            false => fates(&inner.catalog, task.no, &HashSet::new(), policy),
+        };
+        for (lineage, offset) in fates.iter().flat_map(|fates| fates.trims.iter().rev()) {
+            let place = (task.no, *lineage, *offset);
+            let made = base::make(&inner.catalog, &inner.options.reducers, &inner.entropy, place);
+            ahead.made.extend(made.ok().map(|made| ((*lineage, *offset), made)));
+        }
+        ahead
+    }
+
     /// Makes the bases of a task's lineages and the events that name them. The bases are not
-    /// durable yet.
-    fn make_bases(&self, task: TaskNo, policy: &Policy) -> Result<Trims> {
+    /// durable yet. Those that were made ahead are taken if the task's control log, which has its
+    /// lineages, erasures and trims, has not grown since.
+    fn make_bases(
+        &self,
+        task: TaskNo,
+        policy: &Policy,
+        ahead: Option<&BasesAhead>,
+    ) -> Result<Trims> {
         let inner = &self.engine.inner;
         inner.catalog.goes_on(task)?;
+        let control = inner.catalog.head(LogId::control(task))?;
+        let ahead = ahead.filter(|ahead| ahead.control == Some(control));
         // Heads are read before the needed events are computed: the commit detects later growth.
         let mut heads = Vec::new();
         for (lineage, entry) in inner.catalog.lineages(task)? {
@@ -289,8 +326,13 @@ impl Retention<'_> {
         // Children first: they read events that the trim of a parent would remove.
         for (lineage, offset) in fates.trims.iter().rev() {
             let place = (task, *lineage, *offset);
-            let reducers = &inner.options.reducers;
-            let made = base::make(&inner.catalog, reducers, &inner.entropy, place)?;
+            let made = match ahead.and_then(|ahead| ahead.made.get(&(*lineage, *offset))) {
+                Some(made) => made.clone(),
+                None => {
+                    let reducers = &inner.options.reducers;
+                    base::make(&inner.catalog, reducers, &inner.entropy, place)?
+                }
+            };
             let trimmed = Trimmed {
                 lineage: *lineage,
                 offset: *offset,

@@ -6,6 +6,7 @@ mod branches;
 mod dropped;
 mod each_keyed;
 mod forked;
+mod locks;
 mod refusals;
 mod summaries;
 mod switch;

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::any::Any;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use milepost_codec::{
     Body, BodyForm, CheckpointMarked, ChunkId, Error, ErrorKind, LogId, Message, Offset, Origin,
@@ -25,10 +25,12 @@ use crate::{Append, Engine, Mark, Options, Task};
 
 /// A log in memory with one failing read, which a countdown selects.
 #[derive(Default)]
-struct FailingReads {
+pub(super) struct FailingReads {
     log: MemoryStore,
     /// Reads until the failing one; 0: none fails.
     countdown: AtomicU64,
+    /// Called before a chunk is stored.
+    pub(super) on_chunk: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 impl FailingReads {
@@ -56,6 +58,7 @@ impl CommitLog for FailingReads {
 
 impl ChunkStore for FailingReads {
     fn put_chunk(&self, content: &[u8], pieces: bool) -> Result<ChunkId> {
+        self.on_chunk.get().inspect(|call| call());
         self.log.put_chunk(content, pieces)
     }
     fn get_chunk(&self, id: &ChunkId) -> Result<Option<Vec<u8>>> {
@@ -162,13 +165,13 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-struct World {
-    log: Arc<FailingReads>,
-    engine: Engine,
+pub(super) struct World {
+    pub(super) log: Arc<FailingReads>,
+    pub(super) engine: Engine,
 }
 
 impl World {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let log = Arc::new(FailingReads::default());
         let engine = Engine::over(
             Arc::clone(&log) as Arc<dyn Log>,

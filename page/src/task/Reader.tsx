@@ -123,6 +123,8 @@ export function Reader(props: ReaderProps) {
     keepAddress(formatPoint(model.task, model.lineage, chosen.offset), replace);
   };
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  /** Address that followed the cursor and is not yet drawn. */
+  const own = useRef<string | null>(null);
   const keepAddress = (address: string, replace: boolean) => {
     clearTimeout(timer.current);
     if (!replace) return go({ ...route, address, view: route.view }, false);
@@ -131,7 +133,9 @@ export function Reader(props: ReaderProps) {
       // Another address that came in between stays. Effects, which end after a paint, are too late.
       const now = shown.peek();
       const isHere = now.screen === "task" && from.screen === "task";
-      if (isHere && now.address === from.address) go({ ...now, address }, true);
+      if (!isHere || now.address !== from.address) return;
+      own.current = address;
+      go({ ...now, address }, true);
     }, 120);
   };
 
@@ -173,8 +177,12 @@ export function Reader(props: ReaderProps) {
     list.current?.toEnd();
   }, [view]);
 
-  // The address was changed by the person or by the history of the browser.
+  // The address was changed by the person or by the history of the browser. One that followed the
+  // cursor moves nothing: a key may have moved the cursor since.
   useEffect(() => {
+    const followed = own.current === route.address;
+    own.current = null;
+    if (followed) return;
     if (props.offset === null || !model.ready.value || props.offset === cursor.offset) return;
     const at = selection;
     if (props.offset >= at.first && props.offset < at.next) return;

@@ -186,7 +186,10 @@ function follow(page: Page): void {
   page.on("requestfailed", (request) => open.delete(request));
 }
 
-/** Waits until all requests are answered and the page has drawn what they brought. */
+/**
+ * Waits until all requests are answered and the page has drawn what they brought. A share asks its own file in
+ * place of a service, so a part that says that it is loading counts as a request.
+ */
 export async function settled(page: Page): Promise<void> {
   const open = waiting.get(page)!;
   await until("the page to settle", async () => {
@@ -200,7 +203,7 @@ export async function settled(page: Page): Promise<void> {
         await new Promise<void>((done) => requestAnimationFrame(() => setTimeout(done)));
       }
       watch.disconnect();
-      return count;
+      return count + document.querySelectorAll(".state.dim[role=status]").length;
     });
     return changes === 0 && open.size === 0;
   });

@@ -327,6 +327,25 @@ test("an_address_that_comes_before_that_of_the_cursor_is_kept_stays", async () =
   assert.deepEqual(errors, []);
 });
 
+test("an_address_that_follows_the_cursor_takes_no_later_key_back", async () => {
+  const { page, errors } = await harness.open("#/task/library-34/0@3");
+  await page.clock.install();
+  await page.reload();
+  await page.locator(".list .row[aria-selected=true]").waitFor();
+  await settled(page);
+  await page.clock.pauseAt(Date.now() + 60_000);
+  // The address of the end is written, and not yet drawn when the next key comes.
+  await press(page, "G");
+  await page.clock.runFor(120);
+  await press(page, "k");
+  await page.clock.resume();
+  await until("the address", () => page.url().endsWith("library-34/0@33"));
+  await settled(page);
+  const selected = await page.locator(".list .row[aria-selected=true]").innerText();
+  assert.match(selected, /send_receipt/);
+  assert.deepEqual(errors, []);
+});
+
 test("finds_in_a_lineage_by_keys", async () => {
   const { page } = await harness.open("#/task/library-34/0@3");
   await sees(page, "find_loan", ".list");

@@ -35,6 +35,17 @@ function shared(id: string, withhold?: Withhold): InstanceType<typeof Answers> {
   return answersOf(partsOf(share(store, id, { script: "", style: "", ...given })));
 }
 
+/** A share with other documents in its index, and without one of them. */
+function changed(parts: Parts, documents: object, without: string): Parts {
+  const contents = readContents(parts.get("share")!)!;
+  const index = Object.fromEntries([...contents.index].filter(([name]) => name !== without));
+  assert.equal([...parts].filter(([id]) => id.startsWith("index-")).length, 1);
+  const own = new Map(parts);
+  own.set("share", JSON.stringify({ ...JSON.parse(parts.get("share")!), index }));
+  own.set("index-0", gzipSync(JSON.stringify(documents)).toString("base64"));
+  return own;
+}
+
 const status = (promise: Promise<unknown>) =>
   promise.then(
     () => 200,
@@ -82,7 +93,6 @@ test("rows and turns of a share are those of the service", async () => {
 
 test("a document that is left out is that of the parent, as far as the lineage goes", async () => {
   const parts = partsOf(share(store, "library-34", { script: "", style: "" }));
-  const contents = readContents(parts.get("share")!)!;
   const answers = answersOf(parts);
   const rows = (await answers.answer("/v1/tasks/library-34/rows?lineage=3&limit=5000")) as Rows;
   const lane = store.tasks.get("library-34")!.lanes[3]!;
@@ -93,15 +103,38 @@ test("a document that is left out is that of the parent, as far as the lineage g
   // The lineage 1 ends before its parent does, and has no rows of its own.
   const page = JSON.parse(JSON.stringify(await answers.answer("/v1/tasks/library-34/lineages")));
   page.items[1].head = "2";
-  const index = Object.fromEntries([...contents.index].filter(([name]) => name !== "rows/1/0"));
-  const texts = [...parts].filter(([id]) => id.startsWith("index-"));
-  assert.equal(texts.length, 1);
   const documents = { lineages: page, "rows/0/0": rows.items };
-  const own = new Map(parts);
-  own.set("share", JSON.stringify({ ...JSON.parse(parts.get("share")!), index }));
-  own.set("index-0", gzipSync(JSON.stringify(documents)).toString("base64"));
+  const own = changed(parts, documents, "rows/1/0");
   const cut = await answersOf(own).answer("/v1/tasks/library-34/rows?lineage=1&limit=5000");
   assert.equal((cut as Rows).items.length, 2);
+});
+
+test("lineages in a circle, or with values of another kind, are refused, and no walk hangs", async () => {
+  const parts = partsOf(share(store, "library-34", { script: "", style: "" }));
+  const sound = (await answersOf(parts).answer("/v1/tasks/library-34/lineages")) as object;
+  type Items = { id: unknown; parent: { lineage: unknown; offset: unknown } | null; head: unknown }[];
+  const hostile: Record<string, (items: Items) => unknown> = {
+    itself: (items) => (items[2]!.parent!.lineage = items[2]!.id),
+    circle: (items) => (items[0]!.parent = { lineage: items[1]!.id, offset: "1" }),
+    "longer circle": (items) => (items[0]!.parent = { lineage: items[3]!.id, offset: "0" }),
+    "text as an id": (items) => (items[2]!.parent!.lineage = "0"),
+    "a negative id": (items) => (items[2]!.parent!.lineage = -1),
+    "a fraction as an id": (items) => (items[1]!.id = 0.5),
+    "a number as an offset": (items) => (items[2]!.parent!.offset = { valueOf: 3 }),
+    "an endless head": (items) => (items[2]!.head = "9".repeat(400)),
+    "a head that is none": (items) => (items[2]!.head = null),
+  };
+  const same = answersOf(changed(parts, { lineages: sound }, "rows/1/0"));
+  assert.equal(await status(same.answer("/v1/tasks/library-34/lineages")), 200);
+  for (const [name, change] of Object.entries(hostile)) {
+    const page = JSON.parse(JSON.stringify(sound)) as { items: Items };
+    change(page.items);
+    const answers = answersOf(changed(parts, { lineages: page }, "rows/1/0"));
+    for (const path of ["lineages", "rows?lineage=2&limit=10", "turns?lineage=3", "checkpoints"]) {
+      const answered = status(answers.answer(`/v1/tasks/library-34/${path}`));
+      assert.notEqual(await answered, 200, `${name}: ${path}`);
+    }
+  }
 });
 
 test("an event is that of its line, with what is withheld", async () => {

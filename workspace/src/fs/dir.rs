@@ -5,7 +5,7 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read as _;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -164,9 +164,12 @@ impl Dir {
         rustix::fs::symlinkat(OsStr::from_bytes(target), &self.0, OsStr::from_bytes(name))
     }
 
-    /// Sets the directory's permission bits.
+    /// Sets the directory's permission bits. Its other mode bits, which captures do not include,
+    /// stay: a restore opens and closes folders that it does not change.
     pub(crate) fn set_bits(&self, bits: u16) -> Done<()> {
-        set_bits(self.0.as_fd(), bits)
+        let other = self.itself()?.stamp.mode & OTHER_BITS;
+        let mode = Mode::from_raw_mode(u32::from(bits & 0o777) | other);
+        rustix::fs::fchmod(&self.0, mode)
     }
 }
 
@@ -174,6 +177,9 @@ impl Dir {
 pub(crate) fn look_at(file: &File) -> Done<Listed> {
     rustix::fs::fstat(file).map(|stat| Listed::of(&stat))
 }
+
+/// Mode bits that captures do not include: setuid, setgid, sticky.
+pub(crate) const OTHER_BITS: u32 = 0o7000;
 
 /// Sets the permission bits of an open file.
 pub(crate) fn set_bits(file: BorrowedFd<'_>, bits: u16) -> Done<()> {

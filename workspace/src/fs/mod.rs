@@ -22,7 +22,7 @@ mod watch;
 
 pub(crate) use clock_probe::Probe;
 pub(crate) use dir::{
-    Dir, Kind, Listed, at_root, is_bare_repository, is_work_tree, look_at, set_bits,
+    Dir, Kind, Listed, OTHER_BITS, at_root, is_bare_repository, is_work_tree, look_at, set_bits,
 };
 pub(crate) use folder::{Folder, PathWalker};
 pub(crate) use granularity::Grain;

@@ -8,14 +8,10 @@ use milepost_codec::{Action, ActionKind, RestoreIntent, TreePath};
 
 use super::{ConflictWhy, NoteWhat, PathConflict, Plan, PlanNote};
 use crate::error;
-use crate::fs::{Dir, Kind};
-use crate::fs::{Folder, PathWalker};
+use crate::fs::{Dir, Folder, Kind, OTHER_BITS, PathWalker};
 
 /// Space besides that of files: staging, and folders that grow.
 const OVERHEAD_BYTES: u64 = 1 << 20;
-
-/// Mode bits of a file that captures do not include.
-const OTHER_BITS: u32 = 0o7000;
 
 /// Adds conflicts and notes about the folder to a plan. Changes nothing.
 pub(crate) fn look_at_folder(
@@ -107,7 +103,7 @@ fn notes(parent: &Dir, path: &TreePath, notes: &mut Vec<PlanNote>) {
         let text = format!("it has {} other names, which keep what they have", links - 1);
         note(NoteWhat::Links, text);
     }
-    if found.kind == Kind::File && found.stamp.mode & OTHER_BITS != 0 {
+    if found.kind != Kind::Link && found.stamp.mode & OTHER_BITS != 0 {
         let bits = found.stamp.mode & OTHER_BITS;
         note(NoteWhat::Bits, format!("its bits {bits:o} are not captured, and go"));
     }

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use milepost::ErrorKind;
@@ -9,7 +10,7 @@ use milepost_api::Listed;
 use milepost_client::{Client, ClientBuilder};
 use tokio::runtime::Runtime;
 
-use crate::error::{Failure, Result};
+use crate::error::{Failure, MAY_BE_DONE, Result};
 
 /// Largest number of items in a page of a list.
 const PAGE: usize = 100;
@@ -20,6 +21,10 @@ pub struct Remote {
     /// Description of the program, for messages.
     place: String,
     at: Listener,
+    /// Set once an answer was lost.
+    is_lost: AtomicBool,
+    /// Set once a change was asked that was made, or may have been.
+    may_have_changed: AtomicBool,
 }
 
 /// The place at which the program answers.
@@ -40,6 +45,31 @@ const STEP: Duration = Duration::from_millis(20);
 
 /// The time limit of the first answer of a program that has the store open.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Number of programs that a command asks, of those that have the store open one after the other.
+const TRIES: usize = 3;
+
+/// The end of a command that may have asked another program.
+pub enum Attempt<T> {
+    Done(Result<T>),
+    /// That program ended before it answered. The command can be run again, on the store or the
+    /// next program that has it.
+    Lost(Failure),
+}
+
+/// Runs a command that finds the store, again where the program that had it ended first.
+pub fn asking_again<T>(mut run: impl FnMut() -> Result<Attempt<T>>) -> Result<T> {
+    for _ in 1..TRIES {
+        match run()? {
+            Attempt::Done(done) => return done,
+            Attempt::Lost(_) => {}
+        }
+    }
+    match run()? {
+        Attempt::Done(done) => done,
+        Attempt::Lost(failure) => Err(failure),
+    }
+}
 
 impl Remote {
     /// Connects to a service at an address. The token comes from the environment: other users can
@@ -100,7 +130,9 @@ impl Remote {
 
     fn new(client: Client, place: String, at: Listener) -> Result<Self> {
         let mut runtime = tokio::runtime::Builder::new_current_thread();
-        Ok(Self { client, runtime: runtime.enable_all().build()?, place, at })
+        let runtime = runtime.enable_all().build()?;
+        let (is_lost, may_have_changed) = (AtomicBool::new(false), AtomicBool::new(false));
+        Ok(Self { client, runtime, place, at, is_lost, may_have_changed })
     }
 
     /// Returns the socket in a store at which the program answers; `None` for another address.
@@ -141,6 +173,7 @@ impl Remote {
     ) -> milepost::Result<T> {
         use milepost_client::ErrorKind as Kind;
         self.runtime.block_on(answer).map_err(|error| {
+            self.note_loss(&error);
             let kind = match error.kind() {
                 Kind::Invalid | Kind::TooLarge => ErrorKind::Invalid,
                 Kind::NotFound => ErrorKind::NotFound,
@@ -164,8 +197,63 @@ impl Remote {
         self.runtime.block_on(answer).map_err(|error| self.failed(error))
     }
 
+    /// Waits for the answer to a change, and keeps in mind that it may have been made.
+    pub(super) fn change<T>(
+        &self,
+        answer: impl Future<Output = milepost_client::Result<T>>,
+    ) -> Result<T> {
+        let answered = self.runtime.block_on(answer);
+        if answered.as_ref().err().is_none_or(milepost_client::Error::was_reached) {
+            self.may_have_changed.store(true, Ordering::Relaxed);
+        }
+        answered.map_err(|error| self.failed(error))
+    }
+
+    /// Starts a job. A program that ends takes none.
+    pub(super) fn start<T>(
+        &self,
+        answer: impl Future<Output = milepost_client::Result<T>>,
+    ) -> Result<T> {
+        let answered = self.runtime.block_on(answer);
+        let is_refused = |error: &milepost_client::Error| {
+            error.kind() == milepost_client::ErrorKind::Unavailable && error.status() == Some(503)
+        };
+        match &answered {
+            Err(error) if is_refused(error) => self.is_lost.store(true, Ordering::Relaxed),
+            Err(error) if !error.was_reached() => {}
+            _ => self.may_have_changed.store(true, Ordering::Relaxed),
+        }
+        answered.map_err(|error| self.failed(error))
+    }
+
+    /// Returns the end of a command that asked this program. It is to be run again if the program
+    /// at the socket in a store ended before it answered, and no change was asked that may have
+    /// been made.
+    pub fn asked<T>(&self, done: Result<T>) -> Attempt<T> {
+        let (is_lost, may_have_changed) = (&self.is_lost, &self.may_have_changed);
+        match done {
+            Err(failure) if is_lost.load(Ordering::Relaxed) => {
+                if may_have_changed.load(Ordering::Relaxed) {
+                    return Attempt::Done(Err(failure.hint(MAY_BE_DONE)));
+                }
+                match self.ends() {
+                    true => Attempt::Lost(failure),
+                    false => Attempt::Done(Err(failure)),
+                }
+            }
+            done => Attempt::Done(done),
+        }
+    }
+
+    fn note_loss(&self, error: &milepost_client::Error) {
+        if error.kind() == milepost_client::ErrorKind::Transport {
+            self.is_lost.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// Converts an error, and names the program if it could not be reached.
     pub(super) fn failed(&self, error: milepost_client::Error) -> Failure {
+        self.note_loss(&error);
         let transport = error.kind() == milepost_client::ErrorKind::Transport;
         let failure = Failure::from(error);
         match transport {

@@ -22,7 +22,7 @@ use milepost_formats::Progress;
 use milepost_workspace::TreePath;
 use serde_json::{Map, Value};
 
-pub use self::connection::Remote;
+pub use self::connection::{Attempt, Remote, asking_again};
 use super::{
     Backend, Bytes, CheckpointsAsked, Each, EachState, Followed, JobFailed, MarkAsked, Readings,
     VerifyAsked, captures, hints, named, suggestions,
@@ -113,7 +113,7 @@ impl Backend for Remote {
             Some(initial) => new.initial(initial),
             None => new,
         };
-        self.wait(self.client.start_task(new))
+        self.change(self.client.start_task(new))
     }
 
     fn lineages(&self, task: &str) -> Result<Vec<LineageForm>> {
@@ -251,7 +251,7 @@ impl Backend for Remote {
             Some(metadata) => mark.metadata(metadata),
             None => mark,
         };
-        let marked = self.wait(self.client.mark(&point.task, mark));
+        let marked = self.change(self.client.mark(&point.task, mark));
         marked.map_err(|failure| match failure.kind() {
             Some(ErrorKind::Invalid) => failure.hint(hints::LABEL),
             _ => failure,
@@ -264,11 +264,11 @@ impl Backend for Remote {
             Some(description) => Restore::to(to).description(description),
             None => Restore::to(to),
         };
-        self.wait(self.client.restore(restore))
+        self.change(self.client.restore(restore))
     }
 
     fn branch(&self, point: &PointForm, description: Option<&str>) -> Result<LineageForm> {
-        self.wait(self.client.branch(&named(point), description))
+        self.change(self.client.branch(&named(point), description))
     }
 
     fn undo_target(&self, task: &TaskForm) -> Result<(PointForm, bool)> {
@@ -276,15 +276,15 @@ impl Backend for Remote {
     }
 
     fn undo(&self, task: &TaskForm) -> Result<RestoredForm> {
-        self.wait(self.client.undo(&task.id))
+        self.change(self.client.undo(&task.id))
     }
 
     fn switch(&self, task: &TaskForm, lineage: LineageId) -> Result<RestoredForm> {
-        self.wait(self.client.switch(&task.id, lineage.0))
+        self.change(self.client.switch(&task.id, lineage.0))
     }
 
     fn redo(&self, task: &TaskForm) -> Result<RestoredForm> {
-        self.wait(self.client.redo(&task.id))
+        self.change(self.client.redo(&task.id))
     }
 
     fn differing_files(
@@ -331,7 +331,10 @@ impl Backend for Remote {
         if let Some(anchor) = &asked.anchor {
             verify = verify.anchor(Json::new(anchor.to_json())?);
         }
-        self.wait(self.client.verify(&verify))
+        match asked.acknowledge {
+            true => self.change(self.client.verify(&verify)),
+            false => self.wait(self.client.verify(&verify)),
+        }
     }
 
     fn anchor(&self) -> Result<String> {
@@ -343,7 +346,7 @@ impl Backend for Remote {
     }
 
     fn erase(&self, point: &PointForm, reason: Option<&str>) -> Result<()> {
-        self.wait(self.client.erase(&point.address, reason))?;
+        self.change(self.client.erase(&point.address, reason))?;
         Ok(())
     }
 
@@ -352,11 +355,11 @@ impl Backend for Remote {
     }
 
     fn pin(&self, id: &CheckpointId, reason: Option<&str>) -> Result<PinForm> {
-        self.wait(self.client.pin(&id.to_string(), reason))
+        self.change(self.client.pin(&id.to_string(), reason))
     }
 
     fn unpin(&self, id: &CheckpointId) -> Result<()> {
-        self.wait(self.client.unpin(&id.to_string()))
+        self.change(self.client.unpin(&id.to_string()))
     }
 
     fn clean_up(
@@ -368,12 +371,12 @@ impl Backend for Remote {
         let policy = Retention::from(asked.clone());
         match dry_run {
             true => self.wait(self.client.plan_retention(&policy)),
-            false => self.wait(self.client.retain(&policy)),
+            false => self.change(self.client.retain(&policy)),
         }
     }
 
     fn delete(&self, task: &str) -> Result<()> {
-        self.wait(self.client.delete_task(task))
+        self.change(self.client.delete_task(task))
     }
 
     fn delete_user(&self, user: &str, told: &mut dyn FnMut(u64, u64)) -> Result<u64> {
@@ -437,7 +440,7 @@ impl Backend for Remote {
     }
 
     fn cancel_job(&self, id: &str) -> Result<JobForm> {
-        let cancelled = self.wait(self.client.cancel_job(id));
+        let cancelled = self.change(self.client.cancel_job(id));
         cancelled.map_err(|failure| match failure.kind() {
             Some(ErrorKind::NotFound) => failure.hint("`milepost jobs` lists them"),
             _ => failure,
@@ -450,7 +453,7 @@ impl Backend for Remote {
             Some(reason) => change.reason(reason),
             None => change,
         };
-        self.wait(self.client.control(&task.id, change))?;
+        self.change(self.client.control(&task.id, change))?;
         Ok(())
     }
 
@@ -460,13 +463,13 @@ impl Backend for Remote {
             Some(target) => guidance.target(target),
             None => guidance,
         };
-        self.wait(self.client.guide(&task.id, guidance))
+        self.change(self.client.guide(&task.id, guidance))
     }
 
     fn edit(&self, task: &TaskForm, artifacts: Vec<(String, Json)>) -> Result<AppendedForm> {
         let set = |edit: EditArtifacts, (name, value): (String, Json)| edit.set(name, value);
         let edit = artifacts.into_iter().fold(EditArtifacts::new(), set);
-        self.wait(self.client.edit_artifacts(&task.id, edit))
+        self.change(self.client.edit_artifacts(&task.id, edit))
     }
 }
 

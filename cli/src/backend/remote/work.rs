@@ -35,7 +35,7 @@ pub(super) fn done(
     }
     // From here on an interrupt does not end this process.
     let mut interrupts = Interrupts::of(remote)?;
-    let mut job = remote.wait(remote.client.start_job(asked))?;
+    let mut job = remote.start(remote.client.start_job(asked))?;
     let mut noted = 0;
     loop {
         for note in job.notes.iter().skip(noted) {

@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use milepost_api::{Big, ImportAsked, ImportPath};
 
 use crate::args::{Import, RunArgs};
-use crate::backend::Remote;
+use crate::backend::{Attempt, Remote, asking_again};
 use crate::error::{Failure, INTERRUPTED, Result};
 use crate::output::{JobBar, Out, note};
 use crate::store_locator::StoreArgs;
@@ -40,9 +40,6 @@ pub fn run(store: &StoreArgs, args: &Import, out: &mut Out) -> Result<()> {
     };
     job.run(out)
 }
-
-/// Number of programs that an import asks, of those that have the store open one after the other.
-const TRIES: usize = 3;
 
 /// An import into the store of the command line.
 pub struct ImportJob<'a> {
@@ -61,23 +58,21 @@ impl ImportJob<'_> {
         if is_typed && io::stdin().is_terminal() && !out.json {
             note("reading standard input: Ctrl-D ends it");
         }
-        let mut tries = 0;
-        let form = loop {
-            tries += 1;
+        let form = asking_again(|| {
             let there = match self.store.holder()? {
                 Some(there) => there,
                 None => match here::import(&self, out)? {
-                    here::Done::Form(form) => break form,
+                    here::Done::Form(form) => return Ok(Attempt::Done(Ok(form))),
                     // It was opened by a program that answers, just before.
                     here::Done::HeldBy(there) => there,
                 },
             };
-            match elsewhere::import(&self, &there, out) {
+            Ok(match elsewhere::import(&self, &there, out) {
                 // What was recorded by then is recognized.
-                Err(failure) if tries < TRIES && self.is_to_repeat(&there, &failure) => {}
-                done => break done?,
-            }
-        };
+                Err(failure) if self.is_to_repeat(&there, &failure) => Attempt::Lost(failure),
+                done => Attempt::Done(done),
+            })
+        })?;
         let is_empty = form.tasks.is_empty() && !form.failed.is_empty();
         if !self.ack && (form.inputs.0 > 1 || !is_empty) {
             report::print(&form, out)?;

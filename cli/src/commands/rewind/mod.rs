@@ -31,7 +31,7 @@ use self::way::Way;
 use super::confirm::confirm;
 use super::under_agent;
 use crate::args;
-use crate::backend::{Backend, CheckpointsAsked, Local};
+use crate::backend::{Attempt, Backend, CheckpointsAsked, Local, asking_again};
 use crate::error::{Failure, Result};
 use crate::output::{Out, StoreOption, note, printable, words};
 use crate::outside;
@@ -48,6 +48,22 @@ const FILES_ONLY: &str = "`--files-only` takes back the files";
 const NAMED: usize = 3;
 
 pub fn run(store: &StoreArgs, args: &args::Rewind, out: &mut Out) -> Result<()> {
+    let resume = asking_again(|| taken_back(store, args, out))?;
+    match resume.filter(|_| args.resume) {
+        Some(resume) => {
+            out.flush()?;
+            start(&resume)
+        }
+        None => Ok(()),
+    }
+}
+
+/// Takes the session back, and returns the command that resumes it.
+fn taken_back(
+    store: &StoreArgs,
+    args: &args::Rewind,
+    out: &mut Out,
+) -> Result<Attempt<Option<Resume>>> {
     let (opened, folder) = match store.named().is_some() {
         true => {
             // A folder that was moved is captured under its old path.
@@ -69,22 +85,18 @@ pub fn run(store: &StoreArgs, args: &args::Rewind, out: &mut Out) -> Result<()> 
         }
     };
     let folder = folder.as_deref();
-    let resume = match opened {
-        Opened::Remote(there) => on(&there, folder, args, out)?,
+    match opened {
+        Opened::Remote(there) => {
+            let done = on(&there, folder, args, out);
+            Ok(there.asked(done))
+        }
         Opened::Local(engine) => {
             let done = on(&Local(&engine), folder, args, out);
             let closed = engine.close();
             let resume = done?;
             closed?;
-            resume
+            Ok(Attempt::Done(Ok(resume)))
         }
-    };
-    match resume.filter(|_| args.resume) {
-        Some(resume) => {
-            out.flush()?;
-            start(&resume)
-        }
-        None => Ok(()),
     }
 }
 

@@ -32,6 +32,8 @@ pub(crate) struct LogAppend {
     /// The keys of its events, if each has its own.
     pub(crate) event_keys: Option<EventKeys>,
     pub(crate) seed: Seed,
+    /// The number of records that [`LogAppend::opened_by`] will put before its own.
+    follows: usize,
     /// Salts of records from another store, 16 bytes each. Those records go unchanged into a task
     /// that is not visible yet.
     pub(crate) adopted: Option<Vec<u8>>,
@@ -124,6 +126,7 @@ impl LogAppend {
             key: None,
             event_keys: None,
             seed,
+            follows: 0,
             adopted: None,
             bytes: Vec::new(),
             records: SmallVec::new(),
@@ -145,6 +148,46 @@ impl LogAppend {
         self
     }
 
+    /// Encodes its events as those that follow the only event of an opening.
+    pub(crate) fn behind_opening(mut self) -> Self {
+        self.follows = 1;
+        self
+    }
+
+    /// Puts the event that opens a lineage before its own, which were encoded before that lineage
+    /// was known.
+    pub(crate) fn opened_by(mut self, mut opening: Self) -> Self {
+        assert_eq!(opening.records.len(), self.follows, "the events follow one event");
+        for (n, record) in (0..).zip(&mut opening.records) {
+            let (start, end) = record.payload.expect("the event of an opening is inline");
+            let payload = opening.bytes.get(start as usize..end as usize);
+            let payload = payload.expect("a span lies in the bytes");
+            record.body = body_hash(&salt(self.seed, n), BodyForm::Inline, payload);
+        }
+        let shift = opening.bytes.len() as u32;
+        let span = |(start, end): (u32, u32)| (start + shift, end + shift);
+        opening.bytes.append(&mut self.bytes);
+        opening.records.extend(self.records.iter().map(|record| RecordMeta {
+            start: record.start + shift,
+            end: record.end + shift,
+            header: span(record.header),
+            payload: record.payload.map(span),
+            body: record.body,
+        }));
+        let indexed = self.indexed.into_iter();
+        opening.indexed.extend(indexed.map(|(n, header)| (n + self.follows as u32, header)));
+        Self {
+            log: opening.log,
+            open: opening.open,
+            parent: opening.parent,
+            bytes: opening.bytes,
+            records: opening.records,
+            indexed: opening.indexed,
+            follows: 0,
+            ..self
+        }
+    }
+
     pub(crate) fn expect(mut self, expect: Option<Offset>) -> Self {
         self.expect = expect;
         self
@@ -159,11 +202,6 @@ impl LogAppend {
         let key = mark.header.key.clone();
         self.key = self.key.or(key);
         self.mark = Some(mark);
-        self
-    }
-
-    pub(crate) fn without_mark(mut self) -> Self {
-        self.mark = None;
         self
     }
 
@@ -193,7 +231,7 @@ impl LogAppend {
         form: BodyForm,
         payload: &[u8],
     ) -> Result<()> {
-        let salt = salt(self.seed, self.records.len() as u64);
+        let salt = salt(self.seed, (self.follows + self.records.len()) as u64);
         let body = body_hash(&salt, form, payload);
         self.push_hashed(header, form, payload, body)
     }

@@ -98,6 +98,7 @@ pub(crate) fn has_captures(catalog: &Catalog, task: TaskNo) -> Result<bool> {
 }
 
 /// A new base. Its chunk is not durable yet.
+#[derive(Clone)]
 pub(crate) struct Made {
     pub(crate) entry: BaseEntry,
     /// The chunk of the base that it replaces.

@@ -1,5 +1,8 @@
 //! Missing preconditions of a restore: staging, contents, a valid plan, a folder of its own.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
 use milepost::ErrorKind;
 use milepost_codec::{ChunkEntry, TreePath};
 
@@ -150,5 +153,28 @@ fn many_files_are_read_ahead_and_end_with_the_first_that_is_lost() {
         place.is_as_before(lost);
         // After a kill in the middle, the reading thread ends too.
         assert!(scene.apply(&place, System::All, At::Kill(100)).0.is_none());
+    }
+}
+
+#[test]
+fn bits_of_a_folder_that_captures_do_not_have_stay_where_only_its_content_or_its_bits_change() {
+    let things = |bits: u16, text_of: &str| -> Things {
+        let dir = |name: &str, bits| (path(name), Thing::Dir(bits));
+        let file = |name: &str| (path(name), text(text_of));
+        [dir("closed", 0o555), file("closed/x"), dir("open", bits), file("open/x")].into()
+    };
+    let (before, target) = (things(0o755, "new"), things(0o700, "old"));
+    let scene = Scene::of(&before, &target, before.clone());
+    let place = scene.folder();
+    for (name, bits) in [("closed", 0o3555), ("open", 0o2755)] {
+        let mode = fs::Permissions::from_mode(bits);
+        fs::set_permissions(place.work().join(name), mode).unwrap();
+    }
+    scene.apply(&place, System::All, At::Never).0.unwrap().unwrap();
+    scene.recover_twice(&place, System::All, usize::MAX, How::Finish);
+    assert_eq!(place.things(), target);
+    for (name, bits) in [("closed", 0o3555), ("open", 0o2700)] {
+        let mode = fs::metadata(place.work().join(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o7777, bits, "{name}");
     }
 }
