@@ -12,8 +12,9 @@ pub(super) fn as_git_means(line: &str) -> Option<String> {
         None => ("", line),
     };
     let (pattern, last) = without_spaces(pattern);
-    // A pattern that names nothing matches nothing.
-    if last.is_none() && pattern.chars().all(|c| c == '/') {
+    // A pattern that names nothing, or a file without a name, matches nothing.
+    let is_empty = last.is_none() && pattern.chars().all(|c| c == '/');
+    if is_empty || pattern.contains("//") {
         return None;
     }
     let mut out = String::from(sign);
