@@ -42,8 +42,8 @@ pub const PERMISSION: &str =
 pub const LINES_OR_FILE: &str = "name a file, without --ack: while another program has the store \
                                  open, standard input, a pipe and --ack are for JSON Lines";
 
-/// Hint for a value that is refused. [`Failure::of_command`] names the command.
-const HELP: &str = "`milepost help COMMAND` says what it takes";
+/// Hint for a value that is refused. [`Failure::of_command`] replaces it by a command.
+const HELP: &str = "the help of the command says what it takes";
 
 /// Hint for a change whose answer was lost.
 pub const MAY_BE_DONE: &str = "what was asked may have been done: look before you ask again";
@@ -134,8 +134,7 @@ impl Failure {
         }
     }
 
-    /// Names the command in a hint at the help of one, which is that of a value without another
-    /// hint.
+    /// Names the command in the hint at its help, which is that of a value without another hint.
     #[must_use]
     pub fn of_command(mut self, command: &str) -> Self {
         let words = command.split_once(' ').map_or("", |(_, words)| words);

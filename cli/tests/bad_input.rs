@@ -326,12 +326,6 @@ fn a_wrong_key_is_told_with_the_option_that_names_another() {
 #[test]
 fn the_hint_at_help_names_the_command_that_was_refused() {
     let place = Place::recorded();
-    for args in [vec!["start", ""], vec!["mark", "run", "a", "--metadata", "[]"]] {
-        let ran = place.run(&args);
-        ran.failed(1, "");
-        let hint = ran.err.split("milepost help ").nth(1);
-        assert!(hint.is_none_or(|hint| hint.starts_with(args[0])), "{ran:?}");
-    }
     let ran = place.run(["start", ""]);
     assert!(ran.err.contains("`milepost help start` says what it takes"), "{ran:?}");
 }
@@ -349,7 +343,7 @@ fn a_folder_without_a_name_that_a_task_can_have_needs_a_task() {
         };
         let ran = run(args);
         ran.failed(1, "has no name that a task can have");
-        assert!(ran.err.contains("hint: `--task NAME` names the task"), "{ran:?}");
+        assert!(ran.err.contains("hint: --task NAME names the task"), "{ran:?}");
         let named = [&args[..1], &["--task", "t"], &args[1..]].concat();
         assert_eq!(run(&named).code, 0);
     }

@@ -69,7 +69,7 @@ pub fn check_name(folder: &Path, task: Option<&str>) -> Result<()> {
     }
     let text = format!("{} has no name that a task can have", folder.display());
     let failure = Failure::new(text).of_kind(ErrorKind::Invalid);
-    Err(failure.hint("`--task NAME` names the task"))
+    Err(failure.hint("--task NAME names the task"))
 }
 
 /// Words the failure of a capture.

@@ -16,7 +16,7 @@ use crate::input::Reader;
 use crate::json_object::{Object, check_depth, compact};
 use crate::progress::{Progress, Unit, Work};
 
-/// Maximum size of a document. Its text is in memory twice at most, and then its plan.
+/// Maximum size of a document. Its import takes about four times its size in memory.
 const DOCUMENT_MAX: u64 = 512 << 20;
 
 /// Records a document: all of it, or nothing. It is written to a store in memory first.

@@ -79,7 +79,7 @@ fn a_step_of_an_optimizer_is_one_turn_with_its_calls_and_its_mark() {
 #[test]
 fn the_ends_of_steps_that_did_not_begin_are_turns_with_their_metrics_and_marks() {
     let trial = |step: u64, value: f64| -> Body {
-        let metrics = vec![("value".to_owned(), Float(value))];
+        let metrics = [("value".to_owned(), Float(value))].into();
         StepFinished { step, result: None, metrics }.into()
     };
     let failed = StepFailed { step: 3, error: "no".into() };
