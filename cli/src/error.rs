@@ -297,18 +297,13 @@ pub fn is_denied(error: &milepost::Error) -> bool {
 fn remedy(kind: ErrorKind) -> (u8, Option<&'static str>) {
     match kind {
         ErrorKind::Invalid => (UNMET, Some(HELP)),
-        ErrorKind::NotFound => (
-            UNMET,
-            Some("`milepost tasks` lists the tasks, `milepost checkpoints TASK` their checkpoints"),
-        ),
-        ErrorKind::Conflict => {
-            (CONFLICT, Some("look at the present with `milepost lineages TASK` and decide again"))
-        }
+        ErrorKind::NotFound => (UNMET, Some("check the name: it may have been taken away since")),
+        ErrorKind::Conflict => (CONFLICT, Some("look at what is there now, and decide again")),
         ErrorKind::Unavailable => (UNMET, Some("when the cause is gone, run this again")),
         ErrorKind::Corrupt => {
             (CORRUPT, Some("`milepost repair --dry-run` says what can be mended and what is lost"))
         }
-        ErrorKind::Diverged => (CORRUPT, Some("`milepost verify` checks the whole store")),
+        ErrorKind::Diverged => (CORRUPT, None),
         ErrorKind::Unsupported => {
             (UNMET, Some("a newer milepost wrote this: update milepost and try again"))
         }

@@ -8,12 +8,21 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
+mod common;
+#[path = "common/dying.rs"]
+mod dying;
 #[path = "hints/scene.rs"]
 mod scene;
 #[path = "hints/sources.rs"]
 mod sources;
+#[path = "hints/stage.rs"]
+mod stage;
+#[path = "picker/terminal.rs"]
+#[allow(dead_code, reason = "keys of other tests")]
+mod terminal;
 
 use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::thread;
@@ -38,7 +47,10 @@ fn play() -> (Vec<Printed>, Vec<String>) {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
                 while let Some(scene) = { queue.lock().unwrap().pop() } {
-                    let (printed, wrong) = scene.play();
+                    // A terminal that does not show what is waited for panics.
+                    let played = catch_unwind(AssertUnwindSafe(|| scene.play()));
+                    let panicked = |_| (Vec::new(), vec![format!("{}: panicked", scene.name)]);
+                    let (printed, wrong) = played.unwrap_or_else(panicked);
                     let mut done = done.lock().unwrap();
                     done.0.extend(printed);
                     done.1.extend(wrong);

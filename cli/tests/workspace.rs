@@ -5,6 +5,8 @@
 mod common;
 #[path = "workspace/diff.rs"]
 mod diff;
+#[path = "common/dying.rs"]
+mod dying;
 #[path = "workspace/recover.rs"]
 mod recover;
 #[path = "workspace/rollback.rs"]

@@ -29,7 +29,7 @@ impl AgentHooks {
     /// Records a document, and returns once the agent may continue.
     pub(crate) fn take(&self, asked: HookAsked) -> Result<HookTakenForm, ApiError> {
         let Some(take) = &self.0 else {
-            let text = "this program records no coding agents: `milepost agent serve` does";
+            let text = "this program records no coding agents: the daemon of a project does";
             return Err(ApiError::NotFound(text.to_owned()));
         };
         Ok(take(asked)?)

@@ -31,8 +31,8 @@ const GONE: &str = "agent_gone";
 const LONG_US: u64 = 600_000_000;
 
 /// Sentence for a model whose files were taken back while it ran.
-const TAKEN_BACK: &str = "The user took the files of this project back to an earlier state with \
-    `milepost rewind`. Read a file again before you change it.";
+const TAKEN_BACK: &str = "The user took the files of this project back to an earlier state. \
+    Read a file again before you change it.";
 
 /// The answer to a hook, sent once.
 #[derive(Debug)]

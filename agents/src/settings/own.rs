@@ -85,7 +85,7 @@ fn text_of(agent: Agent, command: &str) -> String {
     match agent {
         Agent::OpenCode => PLUGIN.replacen(PLACE, &quoted(command), 1),
         _ => format!(
-            "{} install {name}` made this file, `milepost agent\n# uninstall {name}` removes it.\n\
+            "{} install {name}` made this file.\n# `milepost agent uninstall {name}` removes it.\n\
              {command}\n",
             MARKS[1]
         ),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use milepost::{Address, Engine, ErrorKind, Point, Task};
+use milepost::{Address, Engine, ErrorKind, LineageId, Point, Task};
 
 use super::{Local, suggestions};
 use crate::error::{Failure, Result};
@@ -21,8 +21,8 @@ pub fn head(engine: &Engine, point: &Point) -> Result<u64> {
 }
 
 /// Returns a hint with the command that prints the remaining events of a lineage.
-pub fn log_hint(point: &Point, head: u64) -> String {
-    let place = words::address(&point.task, point.lineage, head);
+pub fn log_hint(task: &str, lineage: LineageId, head: u64) -> String {
+    let place = words::address(task, lineage, head);
     format!("`milepost log {place}` prints the events that are there")
 }
 
@@ -63,7 +63,7 @@ pub fn name_of(folder: &Path) -> Result<String> {
     name.map(str::to_owned).ok_or_else(|| {
         let shown = folder.display();
         Failure::new(format!("{shown} has no name that a task can have"))
-            .hint("name the task: `--task ID`, or `milepost mark TASK LABEL`")
+            .hint("name the task: `milepost mark TASK LABEL`")
     })
 }
 

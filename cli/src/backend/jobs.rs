@@ -151,12 +151,11 @@ fn folder_hint(remedy: &Remedy, is_argument: bool) -> &'static str {
     match (remedy, is_argument) {
         (Remedy::Anyway, true) => "--anyway captures it all the same; usually DIR is one project",
         (Remedy::NameExisting, true) => "DIR is a folder that is there; default: this one",
-        (Remedy::Allow, true) => "`milepost capture DIR` needs leave to read the folder",
+        (Remedy::Allow, _) => "give yourself leave to read the folder, and ask again",
         (_, true) => "DIR is a folder that you work in",
         (Remedy::NameExisting, false) => {
             "check the name: `--files DIR` names a folder that is there"
         }
-        (Remedy::Allow, false) => "give yourself leave to read the folder, and ask again",
         (_, false) => {
             "`--files DIR` names the folder that goes back: one that you work in; --anyway takes \
              your home all the same"

@@ -116,7 +116,9 @@ impl Backend for Local<'_> {
             let trimmed = error.kind() == ErrorKind::NotFound;
             let failure = Failure::from(error);
             match hints::head(self.0, &point) {
-                Ok(head) if trimmed => failure.hint(hints::log_hint(&point, head)),
+                Ok(head) if trimmed => {
+                    failure.hint(hints::log_hint(&point.task, point.lineage, head))
+                }
                 _ => failure,
             }
         })?;

@@ -1,5 +1,6 @@
 //! `repair`: repairs damage, and reports losses.
 
+use milepost::ErrorKind;
 use milepost::repair::{LostEvents, RepairReport};
 use serde_json::json;
 
@@ -10,19 +11,36 @@ use crate::store_locator::StoreArgs;
 
 pub fn run(store: &StoreArgs, args: &Repair, out: &mut Out) -> Result<()> {
     let (dir, options) = store.there()?;
-    let report = milepost::repair::repair(&dir, &options, args.dry_run)?;
+    let report = milepost::repair::repair(&dir, &options, args.dry_run).map_err(|error| {
+        let is_damaged = error.kind() == ErrorKind::Corrupt;
+        let failure = Failure::from(error);
+        match is_damaged {
+            true => failure.hint(
+                "this cannot be mended: put back a copy of the store's folder, or import an export \
+                 of its tasks into another store",
+            ),
+            false => failure,
+        }
+    })?;
     if out.json {
         print_json(&report, out)?;
     } else {
         print_text(&report, out)?;
     }
-    let faults = &report.verified.faults;
-    if faults.is_empty() && report.lost.is_empty() {
-        return Ok(());
-    }
-    let what =
-        if report.lost.is_empty() { "not everything could be mended" } else { "events are lost" };
+    let what = match (report.lost.is_empty(), report.verified.faults.is_empty()) {
+        _ if is_lost_unseen(&report) => "the store could not be opened: what it lost is not known",
+        (true, true) => return Ok(()),
+        (true, false) => "not everything could be mended",
+        (false, _) => "events are lost",
+    };
     Err(Failure::new(what).code_of(CORRUPT))
+}
+
+/// Returns `true` if files were set aside, and nothing else is known: both copies of what they had
+/// are gone.
+fn is_lost_unseen(report: &RepairReport) -> bool {
+    let is_known = !report.mended.is_empty() || !report.lost.is_empty();
+    !report.kept.is_empty() && !is_known && report.verified.faults.is_empty()
 }
 
 fn print_json(report: &RepairReport, out: &mut Out) -> Result<()> {
@@ -50,7 +68,9 @@ fn print_json(report: &RepairReport, out: &mut Out) -> Result<()> {
         "lost": lost,
         "kept": report.kept,
         "faults": faults,
-        "ok": report.lost.is_empty() && report.verified.faults.is_empty(),
+        "ok": report.lost.is_empty()
+            && report.verified.faults.is_empty()
+            && !is_lost_unseen(report),
     }))
     .map_err(Into::into)
 }
@@ -78,7 +98,8 @@ fn print_text(report: &RepairReport, out: &mut Out) -> Result<()> {
         let (place, message) = (printable(&fault.place), printable(&fault.message));
         out.line(format!("{style}: {place}: {message}"))?;
     }
-    if report.mended.is_empty() && report.lost.is_empty() && report.verified.faults.is_empty() {
+    let is_whole = report.lost.is_empty() && report.verified.faults.is_empty();
+    if is_whole && report.mended.is_empty() && report.kept.is_empty() {
         out.line(out.style(Style::Good, "nothing to mend"))?;
     }
     Ok(())

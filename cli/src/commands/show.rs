@@ -5,7 +5,7 @@ use milepost::{Body, ErrorKind};
 use milepost_api::{AttachmentForm, EventAt, EventForm, PointForm};
 
 use crate::args::Show;
-use crate::backend::Backend;
+use crate::backend::{Backend, hints};
 use crate::error::{Failure, Result};
 use crate::output::{Out, Style, count, excerpt, print_body, printable, time, words};
 
@@ -122,8 +122,6 @@ fn elsewhere(failure: Failure, point: &PointForm, head: u64) -> Failure {
     let last = point.offset.0.checked_sub(1);
     match last.filter(|_| head == point.offset.0) {
         Some(last) => failure.hint(format!("the last event is `milepost show {}`", place(last))),
-        None => {
-            failure.hint(format!("`milepost log {}` prints the events that are there", place(head)))
-        }
+        None => failure.hint(hints::log_hint(&point.task, point.lineage, head)),
     }
 }

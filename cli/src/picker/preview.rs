@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::details;
 use crate::backend::Backend;
 use crate::error::{Failure, Result};
-use crate::output::{count, excerpt, grouped, printable, size, span, time, words};
+use crate::output::{count, excerpt, grouped, printable, shell_word, size, span, time, words};
 use crate::terminal::{Line, Tone};
 
 /// Maximum number of changes, and of characters of a value.
@@ -142,7 +142,9 @@ fn changes(source: &dyn Backend, checkpoint: &CheckpointForm) -> Result<Vec<Line
     let mut lines = vec![Line::new(Tone::Title, "the state, if it is restored")];
     lines.extend(changes.items.iter().take(CHANGES).map(line));
     if changes.more || changes.items.len() > CHANGES {
-        lines.push(Line::new(Tone::Dim, "  … `milepost diff` has the others"));
+        let words = [&head.address, &details::point(checkpoint).address].map(|it| shell_word(it));
+        let text = format!("  … `milepost diff {}` has the others", words.join(" "));
+        lines.push(Line::new(Tone::Dim, text));
     }
     Ok(lines)
 }

@@ -55,12 +55,12 @@ pub fn plan(source: &dyn Backend, view: &TaskView, deed: Deed) -> Planned<Action
             excerpt(label, 80)
         ),
         Deed::Pin => format!(
-            "Pin {}, so that every cleanup keeps it? `milepost unpin` takes it back.",
-            printable(&mark_address(view)?)
+            "Pin {}, so that every cleanup keeps it? `milepost unpin @{}` takes it back.",
+            printable(&mark_address(view)?),
+            short(&checkpoint(source, view)?)
         ),
         Deed::Fork => format!(
-            "Open a lineage at {shown}? {task} stays on lineage {}; the new one is in the log, \
-             and `milepost switch` goes there.",
+            "Open a lineage at {shown}? {task} stays on lineage {}; the new one is in the log.",
             view.form.active
         ),
         Deed::RollBack => {

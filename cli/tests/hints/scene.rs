@@ -7,17 +7,18 @@
 //! = NAME VALUE    the value of a name in capitals in a printed command
 //! ! CODE BEGIN    the exit code of printed commands that begin so, if it is not 0
 //! + BEGIN         printed commands that begin so wait for a signal
+//! % LINE | TEXT | KEYS | TEXT ..   a line that is run on a terminal: it is waited for a text, keys
+//!                 are pressed (`<Enter>`, `<Down>`; `<Run LINE>` runs a line before them), and so on; each
+//!                 command on the screens is executed behind it
+//! : FILE TEXT     a text that a test in this file asserts, as if it was printed
+//! @ cut ADDRESS DIR      a restore of a folder that is cut short before it is in the log
+//! @ ended ADDRESS DIR    one that is cut short behind that
 //! ```
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::{BufRead as _, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
-use tempfile::TempDir;
-
-use super::sources::Hint;
+use crate::sources::Hint;
+use crate::stage::Stage;
 
 /// Values of names in capitals.
 const VALUES: [(&str, &str); 17] = [
@@ -73,7 +74,7 @@ impl Scene {
             if let Some(name) = line.strip_prefix("## ") {
                 scenes.push(Self { name: name.to_owned(), lines: Vec::new() });
             } else if let Some((kind, rest)) = line.split_once(' ')
-                && "$?=!+".contains(kind)
+                && "$?=!+@%:".contains(kind)
                 && !kind.is_empty()
             {
                 let kind = kind.chars().next().unwrap();
@@ -89,23 +90,18 @@ impl Scene {
     pub fn play(&self) -> (Vec<Printed>, Vec<String>) {
         let (mut printed, mut wrong) = (Vec::new(), Vec::new());
         let stage = Stage::new();
-        if self.name.starts_with("recorded") {
-            stage.record();
-        }
         let mut values: BTreeMap<&str, &str> = VALUES.into_iter().collect();
         for (_, line) in self.lines.iter().filter(|(kind, _)| *kind == '=') {
             values.extend(line.split_once(' '));
         }
-        for (kind, line) in &self.lines {
-            let is_asked = match kind {
-                '$' => false,
-                '?' => true,
-                _ => continue,
-            };
-            let (code, text) = stage.run(line);
-            if !is_asked {
+        // A copy of a folder is another folder, and a restore in the first one is not of it.
+        let is_played_again = self.lines.iter().any(|(kind, _)| *kind == '@');
+        self.begin(&stage);
+        for (at, (kind, line)) in self.lines.iter().enumerate() {
+            let (code, text) = stage.line(*kind, line);
+            if !matches!(kind, '?' | '%' | ':') {
                 if code != 0 {
-                    wrong.push(format!("{}: $ {line}: exit code {code}\n{text}", self.name));
+                    wrong.push(format!("{}: {kind} {line}: exit code {code}\n{text}", self.name));
                 }
                 continue;
             }
@@ -116,21 +112,42 @@ impl Scene {
             }
             printed.push(Printed(without_store(&text)));
             for command in commands {
-                let copy = stage.copy();
-                if let Some(why) = self.execute(&copy, &command, &values) {
+                let copy = if is_played_again { None } else { Some(stage.copy()) };
+                if let Some(why) = self.execute(&stage, &command, &values) {
                     wrong.push(format!("{}: ? {line}\n{text}\n{why}", self.name));
                 }
-                stage.put_back(copy);
+                match copy {
+                    Some(copy) => stage.put_back(copy),
+                    None => self.play_again(&stage, at),
+                }
             }
         }
         (printed, wrong)
     }
 
+    fn begin(&self, stage: &Stage) {
+        if self.name.starts_with("recorded") {
+            stage.record();
+        }
+    }
+
+    /// Makes the folder as it was after a line.
+    fn play_again(&self, stage: &Stage, until: usize) {
+        stage.clear();
+        self.begin(stage);
+        for (kind, line) in &self.lines[..=until] {
+            stage.line(*kind, line);
+        }
+    }
+
     fn of(&self, asked: char, command: &str) -> Option<&str> {
         let lines = self.lines.iter().filter(|(kind, _)| *kind == asked);
+        // An option is tried in the asked line, which may begin with others.
+        let behind = command.rsplit_once(" milepost ").map(|(_, own)| own);
+        let own = command.strip_prefix("milepost ").or(behind);
         let begin = |line: &&str| {
             let begin = if asked == '!' { line.split_once(' ').unwrap().1 } else { line };
-            command.strip_prefix("milepost ").is_some_and(|command| command.starts_with(begin))
+            own.is_some_and(|own| own.starts_with(begin))
         };
         // The longest one is the most exact.
         lines.map(|(_, line)| line.as_str()).filter(begin).max_by_key(|line| line.len())
@@ -161,11 +178,19 @@ impl Scene {
     }
 }
 
-/// Returns the commands in backquotes, and of options the asked line with the option.
+/// Returns the commands in backquotes, and of options the asked line with the option, or the command
+/// before it.
 fn commands(text: &str, line: &str) -> Vec<String> {
-    let mut commands = Vec::new();
-    for quoted in text.split('`').skip(1).step_by(2) {
+    let mut commands: Vec<String> = Vec::new();
+    let mut parts = text.split('`');
+    while let (Some(before), Some(quoted)) = (parts.next(), parts.next()) {
         let command = match quoted.split_once(' ') {
+            _ if quoted.starts_with("--")
+                && before.ends_with("; with ")
+                && !commands.is_empty() =>
+            {
+                with_option(&commands[commands.len() - 1], quoted)
+            }
             _ if quoted.starts_with("--") => with_option(line, quoted),
             Some(("milepost", _)) => quoted.to_owned(),
             _ => continue,
@@ -182,7 +207,9 @@ fn without_store(text: &str) -> String {
     let mut parts = text.split("`milepost --store ");
     let mut all = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let command = part.split_once(' ').map_or(part, |(_, command)| command);
+        // A path with a space is quoted.
+        let end = if part.starts_with('\'') { "' " } else { " " };
+        let command = part.split_once(end).map_or(part, |(_, command)| command);
         // What the sources print with the option keeps it.
         all.push_str(&format!("`milepost {command} \u{2}`milepost --store {part}"));
     }
@@ -223,99 +250,4 @@ fn filled(command: &str, values: &BTreeMap<&str, &str>) -> Result<String, String
         filled.extend((c != '\0').then_some(c));
     }
     Ok(filled)
-}
-
-/// The folder of a scene.
-struct Stage {
-    dir: TempDir,
-}
-
-impl Stage {
-    fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        fs::create_dir_all(dir.path().join("now/my work")).unwrap();
-        Self { dir }
-    }
-
-    fn now(&self) -> PathBuf {
-        self.dir.path().join("now")
-    }
-
-    /// Records the runs of the fixtures, and captures a folder.
-    fn record(&self) {
-        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
-        let script = format!(
-            "cd {} && set -e; \
-             milepost --store \"$OLDPWD/.milepost\" record --user ada run.jsonl react.traj tools.traj \
-             history_only.traj airline.json; cd \"$OLDPWD\"; milepost mark run@7 before-fix; \
-             echo '{{\"kind\":\"message\",\"role\":\"user\",\"content\":\"go\"}}' > hello.jsonl; \
-             mkdir site; echo one > site/a.txt; milepost capture site --task airline-7 --label base",
-            fixtures.display()
-        );
-        let (code, text) = self.run(&script);
-        assert_eq!(code, 0, "{text}");
-    }
-
-    fn command(&self, line: &str) -> Command {
-        // The home is no part of the folder: a folder with the home in it is captured by no command.
-        let (now, home) = (self.now().join("my work"), self.now().join("home"));
-        let program = Path::new(env!("CARGO_BIN_EXE_milepost"));
-        let path = std::env::var("PATH").unwrap_or_default();
-        let path = format!("{}:{path}", program.parent().unwrap().display());
-        let mut command = Command::new("sh");
-        command.args(["-c", line]).current_dir(now).env_clear();
-        command.env("PATH", path).env("HOME", &home).env("USER", "ada");
-        command.env("MILEPOST_USER_CONFIG", "").env("LANG", "C.UTF-8");
-        command.stdin(Stdio::null());
-        command
-    }
-
-    /// Runs a line in the shell. Returns its exit code and what it printed.
-    fn run(&self, line: &str) -> (i32, String) {
-        let ran = self.command(line).output().unwrap();
-        let text = [ran.stdout, ran.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
-        (ran.status.code().unwrap_or(-1), text.concat())
-    }
-
-    /// Returns the first line of a command that does not end, and ends it.
-    fn first_line(&self, line: &str) -> Option<String> {
-        // The usual port may be taken.
-        let port = if line == "milepost serve" { " --listen 127.0.0.1:0" } else { "" };
-        let mut command = self.command(&format!("exec {line}{port}"));
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let mut first = String::new();
-        let read = BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
-        child.kill().unwrap();
-        child.wait().unwrap();
-        (read > 0).then_some(first)
-    }
-
-    /// Puts a copy in the place of the folder. A copy of a store is trusted by this.
-    fn copy(&self) -> Copied<'_> {
-        let [now, aside] = ["now", "aside"].map(|name| self.dir.path().join(name));
-        fs::rename(&now, &aside).unwrap();
-        let copied = Command::new("cp").arg("-a").args([&aside, &now]).status();
-        assert!(copied.unwrap().success());
-        if self.now().join("my work/.milepost/store").is_file() {
-            self.run("milepost trust --yes");
-        }
-        Copied(self)
-    }
-
-    fn put_back(&self, _: Copied<'_>) {
-        let [now, aside] = ["now", "aside"].map(|name| self.dir.path().join(name));
-        fs::remove_dir_all(&now).unwrap();
-        fs::rename(&aside, &now).unwrap();
-    }
-}
-
-/// A stage whose folder is a copy.
-struct Copied<'a>(&'a Stage);
-
-impl std::ops::Deref for Copied<'_> {
-    type Target = Stage;
-
-    fn deref(&self) -> &Stage {
-        self.0
-    }
 }

@@ -45,8 +45,7 @@ pub struct Ended {
 
 impl Terminal {
     /// Runs the command on a terminal of this size.
-    pub fn of(place: &Place, line: &str, (width, height): (u16, u16)) -> Self {
-        let pair = native_pty_system().openpty(size(width, height)).unwrap();
+    pub fn of(place: &Place, line: &str, size: (u16, u16)) -> Self {
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_milepost"));
         command.args(line.split(' '));
         command.cwd(place.dir.path());
@@ -57,6 +56,12 @@ impl Terminal {
         command.env("TERM", "xterm-256color");
         command.env("XDG_CONFIG_HOME", place.path("config"));
         command.env("XDG_DATA_HOME", place.path("data"));
+        Self::start(command, size)
+    }
+
+    /// Starts a command on a terminal of this size.
+    pub fn start(command: CommandBuilder, (width, height): (u16, u16)) -> Self {
+        let pair = native_pty_system().openpty(size(width, height)).unwrap();
         let child = pair.slave.spawn_command(command).unwrap();
         let mut reader = pair.master.try_clone_reader().unwrap();
         let (sender, written) = channel();

@@ -1,78 +1,17 @@
 //! `recover`: restores that were cut short.
 
 use std::fs;
-use std::sync::Arc;
 
-use milepost::restore::{CaptureContext, PendingRestore, PrepareContext};
-use milepost::{Body, Engine, Error, ErrorKind, Options, Participant, Result};
-use milepost_workspace::{Workspace, WorkspaceOptions};
 use serde_json::json;
 
 use crate::common::{Place, Ran, text};
+use crate::dying::{When, dying, restore};
 use crate::place;
 use crate::rollback::{edited, held};
 
-/// A workspace that goes back and then is as one whose process died.
-struct Dying(Arc<dyn Participant>, When);
-
-/// When it dies.
-enum When {
-    /// Before the commit.
-    Applied,
-    /// After the commit.
-    Clearing,
-}
-
-fn dead<T>() -> Result<T> {
-    Err(Error::new(ErrorKind::Unavailable, "it died"))
-}
-
-impl Participant for Dying {
-    fn name(&self) -> &str {
-        self.0.name()
-    }
-
-    fn capture(&self, at: &CaptureContext<'_>) -> Result<Vec<Body>> {
-        self.0.capture(at)
-    }
-
-    fn prepare(&self, going: &PrepareContext<'_>) -> Result<milepost_codec::RestorePart> {
-        self.0.prepare(going)
-    }
-
-    fn apply(&self, engine: &Engine, pending: &PendingRestore) -> Result<Vec<Body>> {
-        let bodies = self.0.apply(engine, pending)?;
-        match self.1 {
-            When::Applied => dead(),
-            When::Clearing => Ok(bodies),
-        }
-    }
-
-    fn abort(&self, _: &Engine, _: &PendingRestore) -> Result<()> {
-        dead()
-    }
-
-    fn finish(&self, _: &Engine, _: &PendingRestore) -> Result<()> {
-        dead()
-    }
-}
-
-/// Does something with a workspace that dies.
-fn dying<T>(place: &Place, when: When, work: impl FnOnce(&Engine, Arc<dyn Participant>) -> T) -> T {
-    let engine = Engine::open(place.store(), Options::default()).unwrap();
-    let workspace = Workspace::open(place.path("work"), WorkspaceOptions::default()).unwrap();
-    let done = work(&engine, Arc::new(Dying(workspace.participant(), when)));
-    engine.close().unwrap();
-    done
-}
-
 /// A restore to `first` that is cut short after all of the folder has gone back.
 fn cut(place: &Place) {
-    let done = dying(place, When::Applied, |engine, with| {
-        let to = engine.point("essay@first").unwrap();
-        engine.restore(&to).with(with).run().map(|_| ())
-    });
-    done.unwrap_err();
+    restore((&place.store(), &place.path("work")), When::Applied, "essay@first");
     assert!(place.path("work/gone.txt").exists());
 }
 
@@ -87,11 +26,7 @@ fn cut_short() -> Place {
 /// up.
 fn not_cleared() -> Place {
     let place = edited();
-    let done = dying(&place, When::Clearing, |engine, with| {
-        let to = engine.point("essay@first").unwrap();
-        engine.restore(&to).with(with).run().map(|_| ())
-    });
-    done.unwrap();
+    restore((&place.store(), &place.path("work")), When::Clearing, "essay@first");
     assert_eq!(left_over(&place), 1);
     place
 }
@@ -254,7 +189,8 @@ fn an_undo_that_was_interrupted_is_done_again() {
     let place = edited();
     let before = held(&place, "work");
     place.say("rollback essay@first").ok();
-    let done = dying(&place, When::Applied, |engine, with| {
+    let places = (place.store(), place.path("work"));
+    let done = dying((&places.0, &places.1), When::Applied, |engine, with| {
         engine.undo("essay").with(with).run().map(|_| ())
     });
     done.unwrap_err();

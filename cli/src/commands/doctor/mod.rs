@@ -75,6 +75,7 @@ pub fn run(store: &StoreArgs, out: &mut Out) -> Result<()> {
     let mut checks =
         vec![Check::fine("version", format!("milepost {}", env!("CARGO_PKG_VERSION")))];
     checks.extend(place::checks(&folder));
+    let mut is_open = true;
     match store.find_at(&folder) {
         Ok(found) => {
             checks.extend(within::checks(&found, &folder)?);
@@ -85,6 +86,7 @@ pub fn run(store: &StoreArgs, out: &mut Out) -> Result<()> {
         }
         Err(failure) => {
             let is_held = failure.kind() == Some(ErrorKind::Unavailable);
+            is_open = is_held;
             checks.push(within::closed(failure));
             if is_held && let Ok(engine) = store.read_only_at(&folder) {
                 // The holder may replace its files at any time; the check is then left out.
@@ -95,7 +97,7 @@ pub fn run(store: &StoreArgs, out: &mut Out) -> Result<()> {
         }
     }
     if let Ok(repairs) = repairs_on_record(&folder) {
-        checks.push(repairs::check(repairs));
+        checks.push(repairs::check(repairs, is_open));
     }
     print(&checks, out)?;
     let wrong = checks.iter().filter(|check| check.state == State::Wrong);

@@ -67,7 +67,10 @@ fn room(folder: &Path) -> Check {
     let Ok(found) = statvfs(folder) else {
         return Check::look("room", "how much is free is not known", "look at it with `df`");
     };
-    let free = found.f_bavail.saturating_mul(found.f_frsize);
+    room_of(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+fn room_of(free: u64) -> Check {
     let said = format!("{} free on its disk", size(free));
     match free < FREE_LEAST {
         true => Check::look(
@@ -77,5 +80,18 @@ fn room(folder: &Path) -> Check {
              refused and nothing is lost",
         ),
         false => Check::fine("room", said),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_with_little_room_is_named_with_what_makes_room() {
+        let hint = "`milepost cleanup --dry-run` says what can go; where the disk is full, appends \
+                    are refused and nothing is lost";
+        assert_eq!(room_of(FREE_LEAST - 1).advice.as_deref(), Some(hint));
+        assert_eq!(room_of(FREE_LEAST).advice, None);
     }
 }

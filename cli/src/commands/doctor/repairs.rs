@@ -8,7 +8,7 @@ use milepost_api::RepairForm;
 use super::Check;
 use crate::output::count;
 
-pub fn check(repairs: Vec<Repair>) -> Check {
+pub fn check(repairs: Vec<Repair>, is_open: bool) -> Check {
     let open = repairs.iter().filter(|repair| repair.acknowledged_us.is_none()).count() as u64;
     let all = repairs.len() as u64;
     let on_record = count(all, "repair");
@@ -18,7 +18,10 @@ pub fn check(repairs: Vec<Repair>) -> Check {
         (_, open) => Check::failed(
             "repairs",
             format!("{on_record} on record, {open} not acknowledged: files were damaged"),
-            "find out what changed them; `milepost verify --acknowledge` ends this",
+            match is_open {
+                true => "find out what changed them; `milepost verify --acknowledge` ends this",
+                false => "find out what changed them, and mend the store first",
+            },
         ),
     };
     Check { records: repairs.into_iter().map(RepairForm::from).collect(), ..check }

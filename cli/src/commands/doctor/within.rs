@@ -113,15 +113,19 @@ fn pending(engine: &Engine) -> Result<Check> {
 fn compaction(engine: &Engine, folder: &Path) -> Result<Check> {
     let needs = engine.retention().plan_compaction()?.needs;
     let free = statvfs(folder).map(|found| found.f_bavail.saturating_mul(found.f_frsize));
+    Ok(compaction_of(needs, free.ok()))
+}
+
+fn compaction_of(needs: u64, free: Option<u64>) -> Check {
     let said = format!("needs at most {} of free space", size(needs));
-    Ok(match free {
-        Ok(free) if free < needs => Check::look(
+    match free {
+        Some(free) if free < needs => Check::look(
             "compaction",
             format!("{said}, which is not there"),
             "make room before the next `milepost compact`, or take it to a larger disk",
         ),
         _ => Check::fine("compaction", said),
-    })
+    }
 }
 
 /// Returns the check for a store that cannot be opened.
@@ -143,5 +147,18 @@ pub fn closed(failure: Failure) -> Check {
             Check::failed("opening", said, "update milepost: a newer one wrote this")
         }
         _ => Check::failed("opening", said, "see what it says"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compaction_without_room_is_named_before_it_is_done() {
+        let hint = "make room before the next `milepost compact`, or take it to a larger disk";
+        assert_eq!(compaction_of(7, Some(6)).advice.as_deref(), Some(hint));
+        assert_eq!(compaction_of(7, Some(7)).advice, None);
+        assert_eq!(compaction_of(7, None).advice, None);
     }
 }

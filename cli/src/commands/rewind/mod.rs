@@ -41,6 +41,9 @@ use crate::store_locator::{self, Opened, StoreArgs};
 const LOOKED_AT: usize = 50_000;
 const PAGE: usize = 500;
 
+/// Hint where no conversation goes back.
+const FILES_ONLY: &str = "`--files-only` takes back the files";
+
 /// Number of stores of folders that are gone that a hint names.
 const NAMED: usize = 3;
 

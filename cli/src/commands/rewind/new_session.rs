@@ -10,6 +10,7 @@ use milepost_api::PointForm;
 use milepost_formats::session_file::SessionFile;
 use milepost_formats::{Format, session_description};
 
+use super::FILES_ONLY;
 use super::history::{History, SessionFacts};
 use crate::backend::Backend;
 use crate::commands::agent::environment;
@@ -70,8 +71,7 @@ impl NewSession {
         let old = facts.file.as_deref().filter(is_file);
         let path = old.and_then(|old| next_to(agent, old, &facts.session, &id));
         let path = path.ok_or_else(|| {
-            Failure::new("the session's file is not in the folder of its agent")
-                .hint("`--files-only` takes back the files")
+            Failure::new("the session's file is not in the folder of its agent").hint(FILES_ONLY)
         })?;
         source.events(to, 0..to.offset.0, &mut |event| {
             file.push(event.key.as_deref(), event.body.as_ref());
@@ -107,8 +107,7 @@ impl NewSession {
 }
 
 fn no_file(agent: &str) -> Failure {
-    Failure::new(format!("conversations of {} are not written", printable(agent)))
-        .hint("`--files-only` takes back the files")
+    Failure::new(format!("conversations of {} are not written", printable(agent))).hint(FILES_ONLY)
 }
 
 /// Returns the place of a session file next to another one. The names of Codex and Gemini CLI have

@@ -7,6 +7,7 @@ use milepost_api::{FilesAsked, FilesForm, FolderAsked, JobAsked, JobResult, Poin
 use milepost_formats::session_description;
 use milepost_workspace::{ConflictWhy, LeftWhy, PathConflict, Plan, TreePath};
 
+use super::FILES_ONLY;
 use super::history::History;
 use super::new_session::{NewSession, Resume};
 use super::print;
@@ -55,11 +56,11 @@ impl Way {
         let has_no_file = scope == Scope::All && history.is_of_documents;
         if scope == Scope::State && history.is_of_documents {
             let text = "hooks told the conversation of this session: no file of it is written";
-            return Err(Failure::new(text).hint("`--files-only` takes back the files"));
+            return Err(Failure::new(text).hint(FILES_ONLY));
         }
         if scope != Scope::Files && history.is_in_turn(at) {
             let text = "the mark is within the answer to a prompt, where no conversation ends";
-            return Err(Failure::new(text).hint("`--files-only` takes back the files"));
+            return Err(Failure::new(text).hint(FILES_ONLY));
         }
         // The agent keeps its conversation, so the log keeps it, too.
         let scope = if has_no_file { Scope::Files } else { scope };
@@ -71,8 +72,9 @@ impl Way {
                 (Some(session).filter(|session| session.has_message), Some(resume))
             }
             (_, None) => {
-                return Err(Failure::new("no hook told where the session's file is")
-                    .hint("`--files-only` takes back the files"));
+                return Err(
+                    Failure::new("no hook told where the session's file is").hint(FILES_ONLY)
+                );
             }
         };
         let mut files = workspace_args::folder(folder, &args.options)?;
