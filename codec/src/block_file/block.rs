@@ -40,7 +40,7 @@ pub(super) const PARTS_MAX: usize = 4096;
 const PART_MIN: usize = 34;
 const PART_MAX: usize = 80;
 
-/// How the payload of a block is packed.
+/// Form of the payload of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Packing {
     /// Compressed by zstd at a level, unless less than a sixteenth is saved.
@@ -52,7 +52,7 @@ pub enum Packing {
 /// Properties of a block that are not in its parts.
 #[derive(Debug, Clone, Copy)]
 pub struct Sealing<'a> {
-    /// How the payload is packed.
+    /// Form of the payload.
     pub packing: Packing,
     /// Set if withdrawn content was left out.
     pub rewritten: bool,

@@ -33,7 +33,7 @@ const BLOCKS_MAX: usize = 1 << 16;
 const COMMITS_MAX: usize = 1 << 20;
 const ENTRY_MAX: usize = 18;
 
-/// What is left of a commit.
+/// Log batches and bodies of a commit, without those that were removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommitCount {
     /// Its log batches.

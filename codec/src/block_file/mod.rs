@@ -1,5 +1,5 @@
-//! Block files: rounds of blocks, each with a commit table. `docs/BLOCKS.md` has the design; nothing
-//! is stored in this form yet.
+//! Block files: rounds of blocks, each with a commit table. `docs/BLOCKS.md` has the design.
+//! Nothing is stored in this form yet.
 //!
 //! ```text
 //! mod.rs      header of a file      runs.rs          runs of logs, in a block

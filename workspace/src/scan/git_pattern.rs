@@ -18,8 +18,8 @@ pub(super) fn as_git_means(line: &str) -> Option<String> {
         return None;
     }
     let mut out = String::from(sign);
-    // Git looks for a name at every depth unless the pattern has a `/`. A class that is written here
-    // may get one.
+    // Git looks for a name at every depth unless the pattern has a `/`. A class that is written
+    // here may get one.
     if pattern.contains('[') && !pattern.trim_end_matches('/').contains('/') {
         out.push_str("**/");
     }
@@ -41,8 +41,8 @@ pub(super) fn as_git_means(line: &str) -> Option<String> {
     Some(out)
 }
 
-/// Returns a pattern without the spaces at its end that no backslash precedes, which git leaves out.
-/// Other white space there is a part of the pattern: it is returned apart, since the `ignore` crate
+/// Returns a pattern without the spaces at its end that no backslash precedes, which git leaves
+/// out. Other white space there is a part of the pattern: it is returned apart, since the `ignore` crate
 /// leaves all of it out.
 fn without_spaces(pattern: &str) -> (&str, Option<char>) {
     let (mut end, mut chars, mut last) = (0, pattern.char_indices(), None);

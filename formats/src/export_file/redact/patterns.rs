@@ -4,9 +4,9 @@
 pub type Pattern = (&'static str, String);
 
 /// Names of values that are secrets, as programs write them.
-const PAIRS: &str = "pass(?:word|wort|wd|phrase|code)s?|pwd|secrets?|token|credentials?|cookies?|_auth|\
-    (?:api|access|account|auth|encryption|master|private|secret|service|session|shared|signing)\
-    [_-]?key(?:[_-]?base)?";
+const PAIRS: &str = "pass(?:word|wort|wd|phrase|code)s?|pwd|secrets?|token|credentials?|cookies?|\
+    _auth|(?:api|access|account|auth|encryption|master|private|secret|service|session|shared|\
+    signing)[_-]?key(?:[_-]?base)?";
 
 /// A value to its end: words of a shell or a program, which may be quoted, escaped and continued on
 /// the next line. An open quote ends with its line.
@@ -33,6 +33,11 @@ const SCHEMES: &str = concat!(
 
 /// Returns the patterns, the more telling ones first.
 pub fn patterns() -> Vec<Pattern> {
+    [headers(), commands(), pairs(), prose()].concat()
+}
+
+/// Returns the patterns of keys, headers and addresses.
+fn headers() -> Vec<Pattern> {
     vec![
         ("private-key", between("PRIVATE KEY")),
         ("private-key", r"(?i)Private-Lines: *\d+(?s:.*?)(?:Private-MAC:[^\r\n]*|\z)".to_owned()),
@@ -44,6 +49,12 @@ pub fn patterns() -> Vec<Pattern> {
         ("url", r#"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@]*:([^\s/"'`<>]+)@"#.to_owned()),
         // A token as the user: no user has so long a name.
         ("url", r"https?://([0-9A-Za-z_-]{16,})@".to_owned()),
+    ]
+}
+
+/// Returns the patterns of what programs read.
+fn commands() -> Vec<Pattern> {
+    vec![
         // The secret key behind the id of a key.
         (
             "aws",
@@ -80,6 +91,12 @@ pub fn patterns() -> Vec<Pattern> {
                   | -pass(?:in|out)?[\ \t]+pass: ) ({VALUE})"
             ),
         ),
+    ]
+}
+
+/// Returns the patterns of names with a value.
+fn pairs() -> Vec<Pattern> {
+    vec![
         // `name: value`, `"name" => "value"`, `x['name'] = b'value'`, `\"name\": \"value\"`
         (
             "pair",
@@ -105,8 +122,8 @@ pub fn patterns() -> Vec<Pattern> {
         (
             "pair",
             format!(
-                r#"(?ix) \b(?:name|key) \\*["']? \s* [:=] \s* \\*["'] [^"'\r\n\\]* (?:{PAIRS}) \\*["']
-                    \s* ,? \s* \\*["']? value \\*["']? \s* [:=] \s* ({VALUE})"#
+                r#"(?ix) \b(?:name|key) \\*["']? \s* [:=] \s* \\*["']
+                    [^"'\r\n\\]* (?:{PAIRS}) \\*["'] \s* ,? \s* \\*["']? value \\*["']? \s* [:=] \s* ({VALUE})"#
             ),
         ),
         // `["--name", "value"]`
@@ -116,9 +133,16 @@ pub fn patterns() -> Vec<Pattern> {
             "pair",
             format!(
                 r#"(?x) (?i:{PAIRS}) [^\r\n]{{0,40}}? <<[-~]? ["']? [A-Za-z_]+ [^\r\n]* \n
-                    ((?: [^\n]*\n)+? [^\n]*? ) (?: [\ \t]*[A-Z_]{{1,20}}\)?[\ \t]*(?:\r?\n|\z) | \z )"#
+                    ((?: [^\n]*\n)+? [^\n]*? )
+                    (?: [\ \t]*[A-Z_]{{1,20}}\)?[\ \t]*(?:\r?\n|\z) | \z )"#
             ),
         ),
+    ]
+}
+
+/// Returns the patterns of values with a name elsewhere.
+fn prose() -> Vec<Pattern> {
+    vec![
         // A name and its value in columns, and in prose: there a secret has a digit.
         ("pair", format!(r"(?imx)^ [\ ]* [A-Za-z0-9_.-]* (?:{PAIRS}) \t+ ({VALUE})")),
         (

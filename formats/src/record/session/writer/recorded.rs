@@ -73,7 +73,8 @@ impl Session {
         Ok(())
     }
 
-    /// Places the parent of a line that another file of the session has, or a later line of this one.
+    /// Places the parent of a line that another file of the session has, or a later line of this
+    /// one.
     pub(super) fn recall_parent(&mut self, line: &SessionLine) -> Result<()> {
         if let Some(parent) = self.missing_parent(line)
             && let Some(recalled) = self.recall(parent)?
@@ -301,8 +302,8 @@ impl Session {
     }
 }
 
-/// Returns `true` if bodies are equal but for the roles of messages, which an earlier version read in
-/// another way.
+/// Returns `true` if bodies are equal but for the roles of messages, which an earlier version read
+/// in another way.
 fn is_same(old: &[Body], new: &[Body]) -> bool {
     let is_same = |(old, new): (&Body, &Body)| match (old, new) {
         (Body::Message(old), Body::Message(new)) => {
