@@ -42,8 +42,8 @@ pub(super) fn as_git_means(line: &str) -> Option<String> {
 }
 
 /// Returns a pattern without the spaces at its end that no backslash precedes, which git leaves
-/// out. Other white space there is a part of the pattern: it is returned apart, since the `ignore` crate
-/// leaves all of it out.
+/// out. Other white space there is a part of the pattern: it is returned apart, since the `ignore`
+/// crate leaves all of it out.
 fn without_spaces(pattern: &str) -> (&str, Option<char>) {
     let (mut end, mut chars, mut last) = (0, pattern.char_indices(), None);
     while let Some((at, c)) = chars.next() {

@@ -123,7 +123,8 @@ fn pairs() -> Vec<Pattern> {
             "pair",
             format!(
                 r#"(?ix) \b(?:name|key) \\*["']? \s* [:=] \s* \\*["']
-                    [^"'\r\n\\]* (?:{PAIRS}) \\*["'] \s* ,? \s* \\*["']? value \\*["']? \s* [:=] \s* ({VALUE})"#
+                    [^"'\r\n\\]* (?:{PAIRS}) \\*["'] \s* ,? \s*
+                    \\*["']? value \\*["']? \s* [:=] \s* ({VALUE})"#
             ),
         ),
         // `["--name", "value"]`
