@@ -42,6 +42,9 @@ pub const PERMISSION: &str =
 pub const LINES_OR_FILE: &str = "name a file, without --ack: while another program has the store \
                                  open, standard input, a pipe and --ack are for JSON Lines";
 
+/// Hint for a value that is refused. [`Failure::of_command`] replaces it by a command.
+const HELP: &str = "the help of the command says what it takes";
+
 /// Hint for a change whose answer was lost.
 pub const MAY_BE_DONE: &str = "what was asked may have been done: look before you ask again";
 
@@ -129,6 +132,18 @@ impl Failure {
             Some(_) => self,
             None => self.hint(hint),
         }
+    }
+
+    /// Names the command in the hint at its help, which is that of a value without another hint.
+    #[must_use]
+    pub fn of_command(mut self, command: &str) -> Self {
+        let words = command.split_once(' ').map_or("", |(_, words)| words);
+        let named = |hint: String| match hint == HELP {
+            true => format!("`milepost help {words}` says what it takes"),
+            false => hint,
+        };
+        self.hint = self.hint.map(named);
+        self
     }
 
     /// Puts `place` in front of the message.
@@ -281,7 +296,7 @@ pub fn is_denied(error: &milepost::Error) -> bool {
 /// Returns the exit code of a kind, and a general remedy.
 fn remedy(kind: ErrorKind) -> (u8, Option<&'static str>) {
     match kind {
-        ErrorKind::Invalid => (UNMET, Some("`milepost help COMMAND` says what it takes")),
+        ErrorKind::Invalid => (UNMET, Some(HELP)),
         ErrorKind::NotFound => (UNMET, Some("check the name: it may have been taken away since")),
         ErrorKind::Conflict => (CONFLICT, Some("look at what is there now, and decide again")),
         ErrorKind::Unavailable => (UNMET, Some("when the cause is gone, run this again")),

@@ -144,8 +144,9 @@ fn main() -> ExitCode {
             Failure::bug(last.unwrap_or_else(|| "a panic without a message".into()))
         }
     };
+    let code = ExitCode::from(failure.code());
     // The output before the failure is still valid.
     let _ = out.end();
-    failure.print(out.error_style());
-    ExitCode::from(failure.code())
+    failure.of_command(&line.command).print(out.error_style());
+    code
 }

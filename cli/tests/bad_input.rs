@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufWriter, Write};
+use std::os::unix::ffi::OsStrExt as _;
 
 use common::{Place, fixture};
 use milepost::events::{MarkCause, MarkStatus};
@@ -320,4 +321,30 @@ fn a_wrong_key_is_told_with_the_option_that_names_another() {
     let ran = place.say("--store plain --key-file key tasks");
     ran.failed(1, "without a key");
     assert!(ran.err.contains("hint: leave out --key-file"), "{ran:?}");
+}
+
+#[test]
+fn the_hint_at_help_names_the_command_that_was_refused() {
+    let place = Place::recorded();
+    let ran = place.run(["start", ""]);
+    assert!(ran.err.contains("`milepost help start` says what it takes"), "{ran:?}");
+}
+
+#[test]
+fn a_folder_without_a_name_that_a_task_can_have_needs_a_task() {
+    let place = Place::new();
+    place.say("init").ok();
+    let folder = place.path("x").with_file_name(OsStr::from_bytes(b"b\xff"));
+    fs::create_dir(&folder).unwrap();
+    for args in [&["capture", "."][..], &["run", "--", "true"]] {
+        let run = |args: &[&str]| {
+            let mut command = place.command(args);
+            common::Ran::of(command.current_dir(&folder).output().unwrap())
+        };
+        let ran = run(args);
+        ran.failed(1, "has no name that a task can have");
+        assert!(ran.err.contains("hint: --task NAME names the task"), "{ran:?}");
+        let named = [&args[..1], &["--task", "t"], &args[1..]].concat();
+        assert_eq!(run(&named).code, 0);
+    }
 }

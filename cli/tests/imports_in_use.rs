@@ -270,12 +270,20 @@ fn an_interrupt_cancels_an_import_and_the_next_one_continues() {
     let serving = Serving::of(&place);
     let (job, ran) = interrupted(&place, &serving, "long.jsonl");
     assert_eq!((ran.code, &job["state"]), (130, &json!("cancelled")), "{ran:?} {job}");
+    let at = |job: &Value| {
+        let failed = job["result"]["import"]["failed"][0].clone();
+        (text(&failed, "input").to_owned(), text(&failed, "message").to_owned())
+    };
+    let (input, message) = at(&job);
+    assert!(input == "long.jsonl" && message.ends_with("before stays"), "{job}");
     // What was recorded before stays, as after a kill.
     let before = place.lines("log long").len();
     assert!(before < 60_000, "{before}");
     // An export is imported whole or not at all.
     let (job, ran) = interrupted(&place, &serving, "whole.export");
     assert_eq!((ran.code, &job["state"]), (130, &json!("cancelled")), "{ran:?} {job}");
+    let (input, message) = at(&job);
+    assert!(input == "whole.export" && message.ends_with("nothing of it is imported"), "{job}");
     assert_eq!(place.ids("tasks"), ["long"]);
     place.say("import whole.export").ok();
     place.write("short.jsonl", HELLO);

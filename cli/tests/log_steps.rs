@@ -74,3 +74,24 @@ fn options_that_select_events_print_events() {
     }
     assert!(!say(&place, "log run", "100").contains("@1 "));
 }
+
+#[test]
+fn a_study_that_records_only_the_ends_of_its_trials_has_their_values() {
+    let place = Place::new();
+    let log = r#"{"kind":"application","name":"optuna.log","data":{"op_code":6}}"#;
+    let trial = |n: u64, value: f64| {
+        let metrics = serde_json::json!({ "value": value });
+        let ended = serde_json::json!({ "kind": "step_finished", "step": n, "metrics": metrics });
+        format!("{log}\n{ended}")
+    };
+    let failed = r#"{"kind":"step_failed","step":3,"error":"trial 3 failed"}"#;
+    let lines = [trial(1, 0.5), trial(2, 0.25), failed.to_owned()].join("\n");
+    place.write("study.jsonl", lines);
+    place.say("record study.jsonl").ok();
+    let out = say(&place, "log study --reverse", "80");
+    let seen: Vec<&str> = out.lines().collect();
+    assert_eq!(seen.len(), 3, "{out}");
+    for (line, what) in seen.iter().zip(["value=0.5", "value=0.25", "trial 3 failed"]) {
+        assert!(line.contains(what), "{out}");
+    }
+}

@@ -58,3 +58,18 @@ fn columns_stand_below_each_other_where_characters_are_wide() {
     assert_eq!(rows.len(), 2, "{out}");
     assert_eq!(rows[0], rows[1], "{out}");
 }
+
+#[test]
+fn no_line_of_a_report_is_longer_than_a_narrow_terminal_but_one_word_or_a_command() {
+    let place = Place::recorded();
+    for line in ["doctor", "compare react tools", "compare run run@4", "checkpoints run"] {
+        let mut command = place.command(line.split(' '));
+        let ran = common::Ran::of(command.env("COLUMNS", "40").output().unwrap());
+        assert_eq!(ran.code, 0, "{ran:?}");
+        for shown in ran.out.lines().filter(|shown| !shown.contains('`')) {
+            let last = shown.split_whitespace().last().unwrap_or_default();
+            let is_a_word = shown.trim_start() == last;
+            assert!(shown.chars().count() <= 40 || is_a_word, "{line}: {shown:?}\n{}", ran.out);
+        }
+    }
+}

@@ -68,6 +68,13 @@ pub(crate) fn check(parts: &[&[u8]]) -> [u8; 16] {
 
 /// Computes [`check`] with the key of a keyed store.
 pub(crate) fn check_keyed(key: Option<&StoreKey>, parts: &[&[u8]]) -> [u8; 16] {
+    let mut out = [0; 16];
+    out.copy_from_slice(hash_keyed(key, parts).split_at(16).0);
+    out
+}
+
+/// Returns BLAKE3 of the concatenated parts, keyed in a keyed store.
+pub(crate) fn hash_keyed(key: Option<&StoreKey>, parts: &[&[u8]]) -> [u8; 32] {
     let mut hasher = match key {
         Some(key) => blake3::Hasher::new_keyed(key.check()),
         None => blake3::Hasher::new(),
@@ -75,7 +82,5 @@ pub(crate) fn check_keyed(key: Option<&StoreKey>, parts: &[&[u8]]) -> [u8; 16] {
     for part in parts {
         hasher.update(part);
     }
-    let mut out = [0; 16];
-    out.copy_from_slice(hasher.finalize().as_bytes().split_at(16).0);
-    out
+    *hasher.finalize().as_bytes()
 }

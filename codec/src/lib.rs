@@ -12,6 +12,7 @@
 //! archive   finished segments, compressed       archive.rs
 //! watermark the newest acknowledged commit      watermark.rs
 //! block     sections of one log, compressed     block.rs
+//! file      blocks with their commits           block_file/
 //! chunk     a content-addressed piece           chunk.rs    snapshot.rs  base.rs
 //!           several, compressed together        chunk_group.rs
 //! tree      a captured folder, in chunks        tree/
@@ -33,6 +34,7 @@
 mod archive;
 mod base;
 mod block;
+mod block_file;
 mod body;
 mod chain;
 mod checkpoint;
@@ -62,6 +64,10 @@ pub use crate::watermark::AckWatermark;
 pub use archive::{ARCHIVE_BLOCK_RAW_MAX, ArchiveBlock, ArchiveHeader};
 pub use base::{Base, BaseKey, ReducerState};
 pub use block::{BLOCK_RAW_MAX, BLOCK_RAW_TARGET, Block, BlockBuilder, SECTION_RAW_TARGET};
+pub use block_file::{
+    BlockFileHeader, BlockHeader, CommitCount, CommitTable, CommitTableHeader, ContentBlock,
+    ContentEntry, Packing, Run, RunBlock, Sealing,
+};
 pub use body::{
     Application, ArtifactsEdited, Body, CheckpointAttached, ContextChanged, ControlChanged,
     CopiedFrom, Data, DataAttached, Extra, GuidanceGiven, LineageOpened, LineageType, Message,

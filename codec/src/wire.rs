@@ -195,6 +195,12 @@ impl<'a> Reader<'a> {
         Ok(n)
     }
 
+    /// Reads a variable-length integer of at most 32 bits in its shortest form.
+    pub(crate) fn shortest_u32(&mut self) -> Result<u32> {
+        let n = self.shortest()?;
+        u32::try_from(n).map_err(|_| self.corrupt("a 32-bit number", n))
+    }
+
     /// Reads a count of items of at least `least` bytes each. The items must fit into the unread
     /// bytes.
     pub(crate) fn count(&mut self, least: usize) -> Result<usize> {

@@ -1,5 +1,7 @@
 //! `capture`: the present content of a folder, for a task.
 
+use std::path::Path;
+
 use milepost::ErrorKind;
 use milepost_api::{CaptureAsked, CapturedForm, JobAsked, JobResult, LeftOutForm, LeftOutPath};
 use serde_json::json;
@@ -14,6 +16,7 @@ use crate::output::{JobBar, Out, count, grouped, note, printable, size, words};
 const NAMED: usize = 5;
 
 pub fn run(source: &dyn Backend, args: &args::Capture, out: &mut Out) -> Result<()> {
+    check_name(&args.folder, args.task.as_deref())?;
     let asked = JobAsked::Capture(CaptureAsked {
         folder: absolute(&args.folder)?,
         task: args.task.as_deref().map(|id| task_id(source, id)).transpose()?,
@@ -55,6 +58,18 @@ pub fn task_id(source: &dyn Backend, id: &str) -> Result<String> {
         Err(failure) if failure.kind() == Some(ErrorKind::NotFound) => Ok(id.to_owned()),
         Err(failure) => Err(failure),
     }
+}
+
+/// Refuses a folder whose name no task can have, unless a task is named.
+pub fn check_name(folder: &Path, task: Option<&str>) -> Result<()> {
+    // A folder that is not there is reported by the job.
+    let Ok(folder) = folder.canonicalize() else { return Ok(()) };
+    if task.is_some() || folder.file_name().is_some_and(|name| name.to_str().is_some()) {
+        return Ok(());
+    }
+    let text = format!("{} has no name that a task can have", folder.display());
+    let failure = Failure::new(text).of_kind(ErrorKind::Invalid);
+    Err(failure.hint("--task NAME names the task"))
 }
 
 /// Words the failure of a capture.

@@ -46,7 +46,7 @@ pub use outcomes::{outcome_mark, outcomes};
 use pager::Pager;
 pub use printed_commands::{StoreOption, name_store, shell_word, with_store};
 use text::{ascii, clean, is_ascii_locale, padded};
-pub use text::{excerpt, fitted, printable, printable_lines, width};
+pub use text::{excerpt, fitted, folded, printable, printable_lines, width};
 pub use units::{
     age, big, count, duration, grouped, grouped_short, plural, seconds, show_local_times, size,
     span, time, time_short,
@@ -196,9 +196,14 @@ impl Out {
         self.stdout.write_all(b"\n")
     }
 
-    /// Prints a line with commands for the next step: each names the store.
+    /// Prints a sentence, which may have commands for the next step: each names the store. Lines
+    /// end between words, and begin as far on the right as the first one.
     pub fn advice(&mut self, text: impl AsRef<str>) -> io::Result<()> {
-        self.line(printable(&with_store(text.as_ref())))
+        let text = with_store(text.as_ref());
+        let sentence = text.trim_start_matches(' ');
+        let indent = text.len() - sentence.len();
+        let lines = folded(&printable(sentence), indent, indent, self.limit());
+        self.line(format!("{:indent$}{lines}", ""))
     }
 
     /// Prints bytes unchanged; on a terminal, escapes control characters.

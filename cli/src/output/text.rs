@@ -94,6 +94,36 @@ pub fn excerpt(text: &str, max: usize) -> String {
     printable(&line).into_owned()
 }
 
+/// Returns the text in lines of at most `columns`, broken between words. The first line has
+/// `begin` columns before it, the others begin with `indent` spaces. A command in backquotes stays
+/// on one line, so that it works when it is pasted: the terminal breaks a long one.
+pub fn folded(text: &str, begin: usize, indent: usize, columns: usize) -> String {
+    let (mut lines, mut taken, mut is_quoted) = (String::new(), begin, false);
+    // Words with the spaces of a command between them.
+    let parts = text.split_inclusive([' ', '`']).fold(vec![String::new()], |mut parts, part| {
+        if let Some(last) = parts.last_mut() {
+            last.push_str(part);
+        }
+        is_quoted ^= part.ends_with('`');
+        if part.ends_with(' ') && !is_quoted {
+            parts.push(String::new());
+        }
+        parts
+    });
+    for part in parts {
+        let word = width(part.trim_end());
+        if taken + word > columns && taken > indent {
+            lines.truncate(lines.trim_end().len());
+            lines.push('\n');
+            lines.extend(std::iter::repeat_n(' ', indent));
+            taken = indent;
+        }
+        lines.push_str(&part);
+        taken += width(&part);
+    }
+    lines
+}
+
 /// Returns the text on one line of exactly some columns: cut with `…`, or padded.
 pub fn fitted(text: &str, columns: usize) -> String {
     let text = printable(text);
@@ -132,6 +162,17 @@ mod tests {
         assert_eq!(excerpt("abc", 3), "abc");
         assert_eq!(excerpt("日本語", 5), "日本…");
         assert_eq!(excerpt("日本語", 6), "日本語");
+    }
+
+    #[test]
+    fn a_sentence_is_broken_between_words_and_a_command_is_not() {
+        let text = "it is damaged: `milepost --store a repair` mends it, 日本語 too";
+        assert_eq!(folded(text, 0, 0, usize::MAX), text);
+        let lines = folded(text, 10, 2, 28);
+        assert_eq!(lines, "it is damaged:\n  `milepost --store a repair`\n  mends it, 日本語 too");
+        assert_eq!(folded("abcdef gh", 4, 4, 4), "abcdef\n    gh");
+        assert_eq!(folded("one `quote is open", 0, 1, 8), "one\n `quote is open");
+        assert_eq!(folded("", 3, 3, 10), "");
     }
 
     #[test]

@@ -3,8 +3,9 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use milepost_codec::{
-    ArchiveBlock, ArchiveHeader, Base, BaseKey, Block, Body, ChunkEntry, ChunkGroup, ChunkList,
-    Control, Error, FrameHeader, Header, LogBatches, Node, Piece, Records, RestoreIntent, Result,
+    ArchiveBlock, ArchiveHeader, Base, BaseKey, Block, BlockFileHeader, Body, ChunkEntry,
+    ChunkGroup, ChunkList, CommitTable, CommitTableHeader, ContentBlock, Control, Error,
+    FrameHeader, Header, LogBatches, Node, Piece, Records, RestoreIntent, Result, RunBlock,
     SectionRef, Sections, SegmentHeader, Skip, Snapshot,
 };
 
@@ -61,7 +62,7 @@ static CONTROLS: [Decoder; 17] = bodies!(
     256 257 258 259 260 261 262 263 264 265 266 267 268 269 270 271 272
 );
 
-static OTHERS: [Decoder; 21] = [
+static OTHERS: [Decoder; 25] = [
     plain(
         "header",
         |b| Header::decode(b).map(drop),
@@ -108,6 +109,18 @@ static OTHERS: [Decoder; 21] = [
             vec![small, large]
         },
     ),
+    checked(
+        "block file header",
+        |b| BlockFileHeader::decode(b).map(drop),
+        || vec![samples::block_file().encode()],
+    ),
+    checked("block of runs", read_runs, || samples::run_blocks(None).into()),
+    checked("block of contents", read_contents, || samples::content_blocks().into()),
+    checked("commit table", read_commit_table, || {
+        let mut out = Vec::new();
+        samples::commit_table().encode(5, None, &mut out).unwrap();
+        vec![out]
+    }),
     checked("chunk group", read_chunk_group, || samples::chunk_groups().into()),
     plain("tree node", read_node, || {
         samples::nodes().iter().map(|(_, node)| node.encode()).collect()
@@ -157,6 +170,29 @@ static OTHERS: [Decoder; 21] = [
 /// Every decoder there is.
 pub static DECODERS: std::sync::LazyLock<Vec<&'static Decoder>> =
     std::sync::LazyLock::new(|| BODIES.iter().chain(&CONTROLS).chain(&OTHERS).collect());
+
+fn read_runs(bytes: &[u8]) -> Result<()> {
+    let block = RunBlock::decode(bytes, None)?;
+    for n in 0..block.runs().len() {
+        block.sections(n).for_each(drop);
+    }
+    Ok(())
+}
+
+fn read_contents(bytes: &[u8]) -> Result<()> {
+    let block = ContentBlock::decode(bytes, None)?;
+    (0..block.entries().len()).try_for_each(|n| block.get(n).map(drop))
+}
+
+/// There is one form for each table.
+fn read_commit_table(bytes: &[u8]) -> Result<()> {
+    let table = CommitTable::decode(bytes, None)?;
+    let epoch = CommitTableHeader::decode(bytes)?.epoch;
+    let mut again = Vec::new();
+    table.encode(epoch, None, &mut again)?;
+    assert_eq!(again, bytes);
+    Ok(())
+}
 
 fn read_chunk_group(bytes: &[u8]) -> Result<()> {
     let _ = ChunkGroup::ids(bytes);

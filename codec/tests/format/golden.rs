@@ -9,9 +9,10 @@ use std::path::Path;
 use crate::samples;
 use data_encoding::HEXLOWER;
 use milepost_codec::{
-    AckWatermark, ArchiveBlock, ArchiveHeader, Base, BaseKey, Block, Body, Chain, ChunkEntry,
-    ChunkGroup, ChunkList, Control, FrameHeader, Hash, Header, LogBatches, Node, Origin, Piece,
-    Records, RestoreIntent, SEGMENT_HEADER_LEN, Sections, SegmentHeader, Skip, Snapshot, StoreKey,
+    AckWatermark, ArchiveBlock, ArchiveHeader, Base, BaseKey, Block, BlockFileHeader, BlockHeader,
+    Body, Chain, ChunkEntry, ChunkGroup, ChunkList, CommitTable, ContentBlock, Control,
+    FrameHeader, Hash, Header, LogBatches, Node, Origin, Piece, Records, RestoreIntent, RunBlock,
+    SEGMENT_HEADER_LEN, SEGMENT_HEADER_USED, Sections, SegmentHeader, Skip, Snapshot, StoreKey,
 };
 
 /// Compares named bytes with `golden/NAME.hex`, in which each stands on a line of its own.
@@ -276,6 +277,37 @@ fn with_a_key_chains_frames_and_blocks_are_stored_as_ever() {
     ];
     let about = "what a key of 32 bytes, each 9, changes";
     golden("keyed", about, &named(&cases, Vec::clone));
+}
+
+#[test]
+fn block_files_are_stored_as_ever() {
+    let (key, header, table) =
+        (StoreKey::new(&[9; 32]), samples::block_file(), samples::commit_table());
+    let encoded = header.encode();
+    assert_eq!(BlockFileHeader::decode(&encoded).unwrap(), header);
+    assert!(encoded[SEGMENT_HEADER_USED..].iter().all(|byte| *byte == 0));
+    let ([runs, packed], [keyed, _]) = (samples::run_blocks(None), samples::run_blocks(Some(&key)));
+    let ([contents, packed_contents], mut commits) = (samples::content_blocks(), Vec::new());
+    table.encode(5, None, &mut commits).unwrap();
+    assert_eq!(CommitTable::decode(&commits, None).unwrap(), table);
+
+    let read = RunBlock::decode(&packed, None).unwrap();
+    assert!(BlockHeader::decode(&packed).unwrap().block_len() < read.sections(0).rest().len());
+    assert_eq!(read.sections(1).count(), 120);
+    assert!(RunBlock::decode(&keyed, Some(&key)).is_ok());
+    assert!(RunBlock::decode(&keyed, None).is_err());
+    assert!(ContentBlock::decode(&runs, None).is_err(), "the kinds differ");
+    let read = ContentBlock::decode(&packed_contents, None).unwrap();
+    assert_eq!(read.get(1).unwrap().1, [8; 2000]);
+
+    let cases = [
+        ("header of a file, 80 of 4096 bytes", encoded[..SEGMENT_HEADER_USED].to_vec()),
+        ("runs of two logs, to be packed later", runs),
+        ("the same with a key of 32 bytes, each 9", keyed),
+        ("three contents, rewritten", contents),
+        ("commit table", commits),
+    ];
+    golden("block_file", "block files", &named(&cases, Vec::clone));
 }
 
 #[test]

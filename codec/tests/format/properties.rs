@@ -4,10 +4,11 @@
 
 use crate::arbitrary::{self, config};
 use milepost_codec::{
-    ArchiveBlock, Base, BaseKey, Block, BlockBuilder, Body, ChunkEntry, ChunkGroup, ChunkList,
-    Control, FRAME_HEADER_LEN, FrameHeader, Header, LogBatches, Node, Piece, RecordRef, Records,
-    RestoreIntent, Sections, SegmentHeader, Skip, Snapshot, StoreId, begin_log_batch,
-    encode_record, seal_frame,
+    ArchiveBlock, Base, BaseKey, Block, BlockBuilder, BlockHeader, Body, ChunkEntry, ChunkGroup,
+    ChunkList, CommitCount, CommitTable, CommitTableHeader, ContentBlock, ContentEntry, Control,
+    FRAME_HEADER_LEN, FrameHeader, Hash, Header, LogBatches, LogId, LogKind, Node, Packing, Piece,
+    RecordRef, Records, RestoreIntent, Run, RunBlock, Sealing, Sections, SegmentHeader, Skip,
+    Snapshot, StoreId, TaskNo, begin_log_batch, encode_record, seal_frame,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -221,6 +222,65 @@ proptest! {
         prop_assert_eq!(Base::decode(&base.encode()).unwrap(), base);
         prop_assert_eq!(BaseKey::decode_list(&BaseKey::encode_list(&keys)).unwrap(), keys);
     }
+    #[test]
+    fn a_block_of_runs_comes_back(
+        runs in vec((any::<u64>(), any::<u32>(), 0..1_u64 << 40, any::<bool>(), 0..300_usize), 1..20),
+        level in prop_oneof![Just(None), (1..10_i32).prop_map(Some)],
+        rewritten: bool,
+        epoch: u64,
+    ) {
+        let packing = level.map_or(Packing::Later, Packing::Level);
+        let runs: Vec<_> = runs.into_iter().map(|(task, number, first, indexed, len)| {
+            let log = LogId { task: TaskNo(task), kind: LogKind::from_number(number) };
+            let run = Run { log, first, count: len as u32, indexed, prev: Hash([7; 32]) };
+            (run, vec![3; len])
+        }).collect();
+        let of = Sealing { packing, rewritten, epoch, key: None };
+        let mut bytes = Vec::new();
+        let given: Vec<_> = runs.iter().map(|(run, bytes)| (*run, bytes.as_slice())).collect();
+        let hash = RunBlock::encode(&given, &of, &mut bytes).unwrap();
+        let header = BlockHeader::decode(&bytes).unwrap();
+        prop_assert_eq!((header.hash, header.block_len(), header.parts()), (hash, bytes.len(), runs.len()));
+        prop_assert_eq!((header.epoch, header.is_rewritten(), header.is_to_be_packed()), (epoch, rewritten, level.is_none()));
+        let read = RunBlock::decode(&bytes, None).unwrap();
+        let all: Vec<_> = read.runs().enumerate()
+            .map(|(n, run)| (run, read.sections(n).rest().to_vec())).collect();
+        prop_assert_eq!(all, runs);
+    }
+
+    #[test]
+    fn a_block_of_contents_comes_back(
+        contents in vec((vec(any::<u8>(), 0..300), any::<bool>()), 1..8),
+    ) {
+        let contents: Vec<_> = contents.iter().map(|(content, refers)| {
+            let id = ChunkEntry::id_of(content);
+            (ContentEntry { id, refers: *refers }, content.as_slice())
+        }).collect();
+        let of = Sealing { packing: Packing::Level(1), rewritten: false, epoch: 1, key: None };
+        let mut bytes = Vec::new();
+        ContentBlock::encode(&contents, &of, &mut bytes).unwrap();
+        let read = ContentBlock::decode(&bytes, None).unwrap();
+        let all: Vec<_> = (0..contents.len()).map(|n| read.get(n).unwrap()).collect();
+        prop_assert_eq!(all, contents);
+    }
+
+    #[test]
+    fn a_commit_table_comes_back(
+        commits in vec((any::<u64>(), any::<u64>()), 0..20),
+        blocks in vec(any::<[u8; 32]>(), 0..9),
+        (first, last, is_last, epoch) in (0..1_u64 << 60, any::<[u8; 16]>(), any::<bool>(), any::<u64>()),
+    ) {
+        let commits = commits.into_iter()
+            .map(|(batches, bodies)| CommitCount { batches, bodies }).collect();
+        let blocks = blocks.into_iter().map(Hash).collect();
+        let table = CommitTable { is_last, first, commits, blocks, last };
+        let mut bytes = Vec::new();
+        table.encode(epoch, None, &mut bytes).unwrap();
+        let header = CommitTableHeader::decode(&bytes).unwrap();
+        prop_assert_eq!((header.epoch, header.table_len()), (epoch, bytes.len()));
+        prop_assert_eq!(CommitTable::decode(&bytes, None).unwrap(), table);
+    }
+
     #[test]
     fn a_group_of_chunks_comes_back(
         contents in vec(prop_oneof![

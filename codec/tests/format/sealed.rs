@@ -15,11 +15,13 @@ struct Seal {
     check_at: usize,
     /// What is under the check but not stored.
     place: Vec<u8>,
+    /// Bytes of the check.
+    check_len: usize,
 }
 
 fn seals() -> Vec<Seal> {
     let place = [7_u64.to_le_bytes().as_slice(), &3_u32.to_le_bytes()].concat();
-    let seal = |name, check_at| Seal { name, check_at, place: vec![] };
+    let seal = |name, check_at| Seal { name, check_at, place: vec![], check_len: 16 };
     vec![
         seal("frame", 0),
         seal("segment header", 64),
@@ -28,6 +30,10 @@ fn seals() -> Vec<Seal> {
         Seal { place, ..seal("block", 56) },
         seal("chunk", 48),
         seal("chunk group", 16),
+        seal("block file header", 64),
+        Seal { check_len: 32, ..seal("block of runs", 32) },
+        Seal { check_len: 32, ..seal("block of contents", 32) },
+        seal("commit table", 56),
     ]
 }
 
@@ -37,7 +43,7 @@ fn decoder(name: &str) -> &'static Decoder {
 
 /// Writes the check that damaged bytes would have.
 fn reseal(seal: &Seal, bytes: &mut [u8]) {
-    let after = seal.check_at + 16;
+    let after = seal.check_at + seal.check_len;
     if bytes.len() < after {
         return;
     }
@@ -47,11 +53,11 @@ fn reseal(seal: &Seal, bytes: &mut [u8]) {
             let len = u32::from_le_bytes(bytes[20..24].try_into().unwrap()) as usize;
             bytes[16..bytes.len().min(64_usize.saturating_add(len))].to_vec()
         }
-        "segment header" | "archive header" => bytes[..64].to_vec(),
+        "segment header" | "archive header" | "block file header" => bytes[..64].to_vec(),
         _ => [&seal.place, &bytes[..seal.check_at], &bytes[after..]].concat(),
     };
     let check = blake3::hash(&under);
-    bytes[seal.check_at..after].copy_from_slice(&check.as_bytes()[..16]);
+    bytes[seal.check_at..after].copy_from_slice(&check.as_bytes()[..seal.check_len]);
 }
 
 /// A chunk is under its id as well.
@@ -99,9 +105,20 @@ fn a_changed_bit_under_a_valid_check_never_panics() {
     }
 }
 
+/// Types with a version, and its position.
+const VERSIONED: [(&str, usize); 7] = [
+    ("segment header", 4),
+    ("archive header", 4),
+    ("block", 4),
+    ("block file header", 4),
+    ("block of runs", 4),
+    ("block of contents", 4),
+    ("commit table", 4),
+];
+
 #[test]
 fn a_newer_version_is_unsupported_not_corrupt() {
-    for (name, version_at) in [("segment header", 4), ("archive header", 4), ("block", 4)] {
+    for (name, version_at) in VERSIONED {
         let seal = seals().into_iter().find(|seal| seal.name == name).unwrap();
         for version in [0, 2, u16::MAX] {
             let mut bytes = samples_of(decoder(name)).remove(0);

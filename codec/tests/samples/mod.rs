@@ -5,9 +5,11 @@
 
 #![allow(dead_code, unused_imports, reason = "each test file uses a part")]
 
+mod block_files;
 mod bodies;
 mod trees;
 
+pub use block_files::{block_file, commit_table, content_blocks, run_blocks, sealing};
 pub use bodies::{bodies, controls};
 use milepost_codec::{
     Base, BaseKey, Block, BodyForm, CheckpointId, ChunkId, ChunkList, FRAME_HEADER_LEN, Hash, Head,

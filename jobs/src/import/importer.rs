@@ -111,7 +111,8 @@ impl<'a> Importer<'a> {
     /// # Errors
     ///
     /// Those of opening the engine. `Invalid`: a name for one task, and several inputs.
-    /// `Unavailable`: the import was given up; the result is that of the inputs before.
+    /// `Unavailable`: the import was given up; the result is that of the inputs before, and names
+    /// the one that it was at.
     pub fn run(
         mut self,
         place: &mut Place<'_>,
@@ -136,6 +137,7 @@ impl<'a> Importer<'a> {
         self.stems = self.names.stems(inputs.iter().flatten());
         for input in inputs {
             check_given_up().map_err(|error| self.report.given_up(error))?;
+            let is_whole = matches!(input, Ok(Input::Export(_)));
             let (path, done) = match input {
                 Ok(input) => (input.path().to_owned(), self.input(&input, place, &mut acknowledge)),
                 Err((path, failure)) => (path, Err(Ended::Input(failure))),
@@ -145,7 +147,10 @@ impl<'a> Importer<'a> {
                 Err(Ended::All(failure)) => return Err(failure),
                 Err(Ended::Input(failure)) => {
                     // An input that was read to its end is imported, also if the job is given up.
-                    check_given_up().map_err(|error| self.report.given_up(error))?;
+                    if let Err(error) = check_given_up() {
+                        let failed = failure.of(path.display().to_string(), false);
+                        return Err(self.report.given_up_at(failed, is_whole, error));
+                    }
                     self.fail(failure.of(path.display().to_string(), several));
                 }
             }

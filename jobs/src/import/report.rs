@@ -1,7 +1,7 @@
 //! The report of an import: imported tasks, and what was left out.
 
 use milepost::{Engine, Error};
-use milepost_api::{Big, ImportForm, ImportedForm, JobResult, SkippedForm};
+use milepost_api::{Big, FailedInput, ImportForm, ImportedForm, JobResult, SkippedForm};
 use milepost_formats::Result;
 use milepost_formats::checkpoint_folder::{FolderReport, ImportedTask};
 use milepost_formats::export_file::{ImportedExport, TaskOfExport};
@@ -26,6 +26,22 @@ impl Report {
     /// Returns the failure of an import that is given up, with what was imported before.
     pub(crate) fn given_up(&self, error: Error) -> JobFailure {
         JobFailure::from(error).result(JobResult::Import(self.form.clone()))
+    }
+
+    /// Returns the failure of an import that is given up while it reads an input, of which a part
+    /// may be recorded unless it is imported whole or not at all.
+    pub(crate) fn given_up_at(
+        &mut self,
+        mut failed: FailedInput,
+        is_whole: bool,
+        error: Error,
+    ) -> JobFailure {
+        failed.message.push_str(match is_whole {
+            true => ": nothing of it is imported",
+            false => ": what was recorded of it before stays",
+        });
+        self.form.failed.push(failed);
+        self.given_up(error)
     }
 
     /// Adds a recorded input.

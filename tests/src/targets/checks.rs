@@ -50,6 +50,20 @@ pub(crate) fn block(log: LogId, bytes: &mut [u8]) {
     put(bytes, &place, &[(0, 56), (72, len)], 56);
 }
 
+/// A block of a block file, whose hash has 32 bytes.
+pub(crate) fn file_block(bytes: &mut [u8]) {
+    let mut hasher = blake3::Hasher::new();
+    if let (Some(header), Some(rest)) = (bytes.get(..32), bytes.get(64..)) {
+        hasher.update(header).update(rest);
+        write(bytes, 32, hasher.finalize().as_bytes());
+    }
+}
+
+pub(crate) fn commit_table(bytes: &mut [u8]) {
+    let len = bytes.len();
+    put(bytes, &[], &[(0, 56), (72, len)], 56);
+}
+
 /// The id of a chunk as well, where the content can be had.
 pub(crate) fn chunk(bytes: &mut [u8]) {
     let (Some(raw), Some(payload)) = (number(bytes, 8), bytes.get(ChunkEntry::HEADER_LEN..)) else {

@@ -2,8 +2,9 @@
 
 use milepost_codec::{
     ARCHIVE_BLOCK_RAW_MAX, AckWatermark, ArchiveBlock, ArchiveHeader, BLOCK_RAW_MAX, Base, BaseKey,
-    Block, CHUNK_RAW_MAX, ChunkEntry, ChunkList, Error, FrameHeader, LineageId, LogBatches, LogId,
-    LogKind, Piece, Result, SegmentHeader, Snapshot, TaskNo,
+    Block, BlockFileHeader, CHUNK_RAW_MAX, ChunkEntry, ChunkList, CommitTable, CommitTableHeader,
+    ContentBlock, Error, FRAME_PAYLOAD_MAX, FrameHeader, LineageId, LogBatches, LogId, LogKind,
+    Piece, Result, RunBlock, SegmentHeader, Snapshot, TaskNo,
 };
 
 use crate::targets::bounds::{bounded, told};
@@ -11,8 +12,18 @@ use crate::targets::checks;
 use crate::targets::records::walk_section;
 
 /// What the low bits of an input's first byte say it is; bit 7: its checks are made right first.
-pub const BLOCKS: [&str; 6] =
-    ["block", "chunk", "frame", "segment header", "archive header", "archive block"];
+pub const BLOCKS: [&str; 10] = [
+    "block",
+    "chunk",
+    "frame",
+    "segment header",
+    "archive header",
+    "archive block",
+    "block of runs",
+    "block of contents",
+    "commit table",
+    "block file header",
+];
 
 /// What an input's first byte says it is.
 pub const LISTS: [&str; 5] = ["chunk list", "piece list", "snapshot", "base", "base keys"];
@@ -20,7 +31,7 @@ pub const LISTS: [&str; 5] = ["chunk list", "piece list", "snapshot", "base", "b
 /// The log that blocks are read as those of.
 const LOG: LogId = LogId { task: TaskNo(7), kind: LogKind::Lineage(LineageId(3)) };
 
-/// Bytes as a block, chunk, frame, header or archive block.
+/// Bytes as a block, chunk, frame, header, archive block or commit table.
 pub fn blocks(bytes: &[u8]) {
     let Some((selector, rest)) = bytes.split_first() else {
         return;
@@ -33,14 +44,17 @@ pub fn blocks(bytes: &[u8]) {
             0 => checks::block(LOG, bytes),
             1 => checks::chunk(bytes),
             2 => checks::frame(bytes),
-            3 | 4 => checks::header(bytes),
-            _ => drop(checks::archive_block(bytes)),
+            3 | 4 | 9 => checks::header(bytes),
+            5 => drop(checks::archive_block(bytes)),
+            6 | 7 => checks::file_block(bytes),
+            _ => checks::commit_table(bytes),
         }
     }
     // A packed payload may claim what its limit allows: how much it unpacks to shows only then.
     let claim = match which {
         0 => BLOCK_RAW_MAX,
-        1 => CHUNK_RAW_MAX,
+        1 | 7 => CHUNK_RAW_MAX,
+        6 => FRAME_PAYLOAD_MAX,
         5 => ARCHIVE_BLOCK_RAW_MAX,
         _ => 0,
     };
@@ -56,7 +70,13 @@ pub fn blocks(bytes: &[u8]) {
             let again = ArchiveHeader::decode(&header.encode());
             assert_eq!(again.ok(), Some(header));
         }),
-        _ => read_archive_block(bytes),
+        5 => read_archive_block(bytes),
+        6 => read_runs(bytes),
+        7 => read_contents(bytes),
+        8 => read_commit_table(bytes),
+        _ => BlockFileHeader::decode(bytes).map(|header| {
+            assert_eq!(BlockFileHeader::decode(&header.encode()).ok(), Some(header));
+        }),
     });
     if let Err(error) = outcome {
         told("blocks", &error);
@@ -97,6 +117,34 @@ fn read_archive_block(bytes: &[u8]) -> Result<()> {
     let payload = payload.get(..block.stored_len());
     let payload = payload.ok_or_else(|| Error::corrupt("archive block", "a payload", "less"))?;
     block.decode(header, payload).map(drop)
+}
+
+fn read_runs(bytes: &[u8]) -> Result<()> {
+    let block = RunBlock::decode(bytes, None)?;
+    for (n, run) in block.runs().enumerate() {
+        assert!(run.end() >= run.first);
+        for section in block.sections(n) {
+            walk_section(&section?)?;
+        }
+    }
+    Ok(())
+}
+
+fn read_contents(bytes: &[u8]) -> Result<()> {
+    let block = ContentBlock::decode(bytes, None)?;
+    for n in 0..block.entries().len() {
+        let (entry, content) = block.get(n)?;
+        assert_eq!(ChunkEntry::id_of(content), entry.id);
+    }
+    Ok(())
+}
+
+fn read_commit_table(bytes: &[u8]) -> Result<()> {
+    let (header, table) = (CommitTableHeader::decode(bytes)?, CommitTable::decode(bytes, None)?);
+    let mut again = Vec::new();
+    table.encode(header.epoch, None, &mut again)?;
+    assert_eq!(again, bytes);
+    Ok(())
 }
 
 /// Bytes as one of the lists that stand in records and chunks.

@@ -42,7 +42,8 @@ const CRATES: [(&str, usize); 17] = [
     ("server", 13_600),
     ("client", 4_100),
     // Stores that commands do not find by themselves, projects that are gone, reasons in rewinds,
-    // words and options of other programs, damage of which nothing is known.
+    // words and options of other programs, commands that ask again, damage of which nothing is
+    // known.
     ("cli", 27_700),
 ];
 

@@ -11,11 +11,18 @@ pub(super) fn as_git_means(line: &str) -> Option<String> {
         Some(pattern) => ("!", pattern),
         None => ("", line),
     };
-    // A pattern that names nothing matches nothing.
-    if pattern.trim_end_matches([' ', '\r']).chars().all(|c| c == '/') {
+    let (pattern, last) = without_spaces(pattern);
+    // A pattern that names nothing, or a file without a name, matches nothing.
+    let is_empty = last.is_none() && pattern.chars().all(|c| c == '/');
+    if is_empty || pattern.contains("//") {
         return None;
     }
     let mut out = String::from(sign);
+    // Git looks for a name at every depth unless the pattern has a `/`. A class that is written here
+    // may get one.
+    if pattern.contains('[') && !pattern.trim_end_matches('/').contains('/') {
+        out.push_str("**/");
+    }
     let mut rest = pattern.chars().peekable();
     while let Some(c) = rest.next() {
         match c {
@@ -28,7 +35,30 @@ pub(super) fn as_git_means(line: &str) -> Option<String> {
             c => out.push(c),
         }
     }
+    if let Some(last) = last {
+        out.extend(['[', last, ']']);
+    }
     Some(out)
+}
+
+/// Returns a pattern without the spaces at its end that no backslash precedes, which git leaves out.
+/// Other white space there is a part of the pattern: it is returned apart, since the `ignore` crate
+/// leaves all of it out.
+fn without_spaces(pattern: &str) -> (&str, Option<char>) {
+    let (mut end, mut chars, mut last) = (0, pattern.char_indices(), None);
+    while let Some((at, c)) = chars.next() {
+        if c == ' ' {
+            continue;
+        }
+        let (_, named) = if c == '\\' { chars.next().unwrap_or((at, c)) } else { (at, c) };
+        end = chars.offset();
+        let is_apart = named != ' ' && named.is_whitespace();
+        last = is_apart.then_some((at, named));
+    }
+    match last {
+        Some((at, named)) => (pattern.get(..at).unwrap_or_default(), Some(named)),
+        None => (pattern.get(..end).unwrap_or_default(), None),
+    }
 }
 
 type Rest<'a> = std::iter::Peekable<std::str::Chars<'a>>;
@@ -170,12 +200,16 @@ mod tests {
     use super::as_git_means;
     use crate::testing::fixtures::{Random, seeds};
 
+    /// Returns whether a file of a path is ignored, by itself or with a folder.
     fn ignores(rules: &str, path: &str) -> bool {
         let mut builder = GitignoreBuilder::new("");
         for line in rules.lines().filter_map(as_git_means) {
             let _ = builder.add_line(None, &line);
         }
-        builder.build().unwrap().matched(path, false).is_ignore()
+        let rules = builder.build().unwrap();
+        let folders = path.match_indices('/').filter_map(|(at, _)| path.get(..at));
+        folders.into_iter().any(|folder| rules.matched(folder, true).is_ignore())
+            || rules.matched(path, false).is_ignore()
     }
 
     /// Answers of git 2.43, one path that is no folder each.
@@ -198,6 +232,24 @@ mod tests {
             ("[\\]]x", "]x", true),
             ("[a-]x", "-x", true),
             ("[^a]x", "bx", true),
+            ("*.ke[!p]", "sub/id.key", true),
+            ("*.ke[!p]", "sub/id.kep", false),
+            ("d[!p]/", "a/dx/file", true),
+            ("sub/*.ke[!p]", "a/sub/id.key", false),
+            ("/*.ke[!p]", "sub/id.key", false),
+            ("[^^]", "b", true),
+            ("[^^]", "^", false),
+            ("a\t", "a", false),
+            ("a\t", "a\t", true),
+            ("a \t", "a \t", true),
+            ("a\t ", "a\t", true),
+            ("a\\\t", "a\t", true),
+            ("a\r\r\n", "a\r", true),
+            ("a\r\r\n", "a", false),
+            ("a\r\n", "a", true),
+            ("a  ", "a", true),
+            ("a\\  ", "a ", true),
+            ("\t", "\t", true),
             ("[!a]x", "ax", false),
             ("[a", "[a", false),
             ("\\!x", "!x", true),
@@ -229,7 +281,7 @@ mod tests {
     /// Random rules, against the git of this machine.
     #[test]
     fn random_rules_mean_what_git_means() {
-        const PIECES: [&str; 24] = [
+        const PIECES: [&str; 28] = [
             "a",
             "b",
             "1",
@@ -254,6 +306,10 @@ mod tests {
             "/**/",
             "[b-]",
             "[[:upper:]]",
+            " ",
+            "\t",
+            "\r",
+            "\\ ",
         ];
         let dir = tempfile::tempdir().unwrap();
         let init = Command::new("git").current_dir(dir.path()).args(["init", "-q", "."]).output();
@@ -261,8 +317,10 @@ mod tests {
             eprintln!("not run: git is not installed");
             return;
         }
-        let names =
-            ["a", "b", "1", ".", "-", "ab", "a1", "b-", "A", "{", "}", "]", "a,b", "!", "^", "*"];
+        let names = [
+            "a", "b", "1", ".", "-", "ab", "a1", "b-", "A", "{", "}", "]", "a,b", "!", "^", "*",
+            " ", "\t", "\r",
+        ];
         let mut differ = Vec::new();
         for seed in seeds(60) {
             let mut random = Random::new(seed);
@@ -283,8 +341,9 @@ mod tests {
             let mut paths: Vec<String> = Vec::new();
             for _ in 0..60 {
                 let name: String = (0..=random.below(2)).map(|_| random.of(&names)).collect();
+                let folder = random.of(&["", "", "d/", "d/ab/", "1/"]);
                 if name != "." && name != ".." {
-                    paths.push(name);
+                    paths.push(format!("{folder}{name}"));
                 }
             }
             let ignored = ignored_by_git(dir.path(), &paths);

@@ -234,6 +234,8 @@ fn built(texts: &[Option<String>]) -> Option<Gitignore> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         // What the second file ignores is ignored although git tracks it.
         let from = (*name == FILES[1]).then(|| PathBuf::from(OsStr::from_bytes(name)));
+        // The last line may have no end; git reads it as if it had one.
+        let text = text.strip_suffix('\r').unwrap_or(text);
         for line in text.lines().filter_map(as_git_means) {
             // An invalid pattern ignores nothing, as in git.
             let _ = builder.add_line(from.clone(), &line);

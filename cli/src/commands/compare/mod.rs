@@ -96,9 +96,9 @@ fn alike(sides: &[Side], rows: &[AlignedRow], differ: u64, out: &mut Out) -> Res
     let turns = count(rows.len() as u64, "turn");
     let said = rows.iter().filter(|row| row.is_said_otherwise()).count() as u64;
     match (said, differ) {
-        (0, 0) => return Ok(out.line(format!("the same: {turns}"))?),
-        (0, _) => out.line(format!("no turn differs: {turns}"))?,
-        (said, _) => out.line(format!(
+        (0, 0) => return Ok(out.advice(format!("the same: {turns}"))?),
+        (0, _) => out.advice(format!("no turn differs: {turns}"))?,
+        (said, _) => out.advice(format!(
             "no call differs: {turns}, {said} said otherwise; with --texts these are compared"
         ))?,
     }
@@ -117,14 +117,14 @@ fn parting(first: &Side, rows: &[AlignedRow], same: usize, out: &mut Out) -> Res
     let turns = count(same as u64, "turn");
     let step =
         same.checked_sub(1).and_then(|last| first.turns.get(rows.get(last)?.turns(0)?)?.step);
-    out.line(match (same, step) {
+    out.advice(match (same, step) {
         (0, _) => "the first turn differs".to_owned(),
         (_, Some(step)) => format!("the same up to step {step} of A: {turns}"),
         (_, None) => format!("the same: {turns}"),
     })?;
     let number = |op| rows.iter().filter(|row| row.ops() == [Some(op)]).count();
     if rows.first().is_some_and(|row| row.ops().len() == 1) {
-        out.line(format!(
+        out.advice(format!(
             "then {} changed, {} only in A, {} only in B, {} moved",
             number(AlignedOp::Changed),
             number(AlignedOp::OnlyA),

@@ -20,11 +20,16 @@ use milepost_api::RepairForm;
 
 use crate::commands::verify::{sentence, when};
 use crate::error::{CORRUPT, Failure, Result};
-use crate::output::{Out, Style, count, printable};
+use crate::output::{Out, Style, count, folded, printable};
 use crate::store_locator::{Opened, StoreArgs, now_us};
 
 /// Maximum number of records of repairs that are printed, the newest ones; `--json` has all.
 const RECORDS_SHOWN: usize = 10;
+
+/// Columns before what a check says, and those of a terminal below which its further lines begin
+/// farther on the left.
+const INDENT: usize = 20;
+const NARROW: usize = 60;
 
 /// Result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -108,6 +113,8 @@ fn print(checks: &[Check], out: &mut Out) -> Result<()> {
     if out.json {
         return Ok(out.json(&checks)?);
     }
+    let columns = out.limit();
+    let indent = if columns < NARROW { 4 } else { INDENT };
     for check in checks {
         let (style, mark) = match check.state {
             State::Fine => (Style::Good, "ok"),
@@ -116,13 +123,14 @@ fn print(checks: &[Check], out: &mut Out) -> Result<()> {
         };
         let mark = out.style(style, &format!("{mark:5}"));
         let name = check.name;
-        out.line(format!("{mark}  {name:11} {}", printable(&check.said)))?;
+        let said = folded(&printable(&check.said), INDENT - 1, indent, columns);
+        out.line(format!("{mark}  {name:11} {said}"))?;
         for record in check.records.iter().rev().take(RECORDS_SHOWN).rev() {
-            out.line(format!("{:20}{}", "", sentence(record)))?;
-            out.line(format!("{:24}{}", "", when(record)))?;
+            out.advice(format!("{:indent$}{}", "", sentence(record)))?;
+            out.advice(format!("{:indent$}    {}", "", when(record)))?;
         }
         if let Some(advice) = &check.advice {
-            out.advice(format!("{:20}{advice}", ""))?;
+            out.advice(format!("{:indent$}{advice}", ""))?;
         }
     }
     Ok(())

@@ -121,6 +121,7 @@ fn begin(store: &Store<'_>, args: &args::Run, folder: &Path, out: &Out) -> Resul
     let wait = store.args.wait.unwrap_or(WAIT);
     let opened = patiently(wait, &mut |_| true, || store.open())?;
     store.with(opened, |source| {
+        capture::check_name(folder, args.task.as_deref())?;
         let is_sure =
             args.when == RunWhen::Always || args.label.is_some() || is_destructive(&args.command);
         let asked = JobAsked::ToolCall(ToolCallAsked {

@@ -253,6 +253,10 @@ impl Look<'_> {
 }
 
 impl Strings for Look<'_> {
+    fn covers(&self, name: &str) -> bool {
+        self.patterns.is_secret_field(Some(name))
+    }
+
     fn number(&self, number: &str, name: Option<&str>) -> Option<String> {
         // A count or a measure of tokens is no secret.
         if self.patterns.is_secret_field(name) && !name.is_some_and(is_token) {

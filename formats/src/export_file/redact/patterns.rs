@@ -4,9 +4,9 @@
 pub type Pattern = (&'static str, String);
 
 /// Names of values that are secrets, as programs write them.
-const PAIRS: &str = "pass(?:word|wd|phrase|code)|pwd|secret|token|credentials?|cookies?|_auth|\
+const PAIRS: &str = "pass(?:word|wort|wd|phrase|code)s?|pwd|secrets?|token|credentials?|cookies?|_auth|\
     (?:api|access|account|auth|encryption|master|private|secret|service|session|shared|signing)\
-    [_-]?key";
+    [_-]?key(?:[_-]?base)?";
 
 /// A value to its end: words of a shell or a program, which may be quoted, escaped and continued on
 /// the next line. An open quote ends with its line.
@@ -21,6 +21,9 @@ const VALUE: &str = r#"
 
 /// The rest of a command, on lines that are continued.
 const ARGUMENTS: &str = r"(?: [^\r\n\\] | \\\r?\n | \\. )*?";
+
+/// Lines that are indented.
+const INDENTED: &str = r"(?:[ \t]+[^\r\n]*(?:\r?\n|\z))+";
 
 /// Schemes of an `Authorization` that are no secret.
 const SCHEMES: &str = concat!(
@@ -39,6 +42,14 @@ pub fn patterns() -> Vec<Pattern> {
         ("cookie", header("cookie2?", "")),
         // A password may contain an `@`; the last one is before the host.
         ("url", r#"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@]*:([^\s/"'`<>]+)@"#.to_owned()),
+        // A token as the user: no user has so long a name.
+        ("url", r"https?://([0-9A-Za-z_-]{16,})@".to_owned()),
+        // The secret key behind the id of a key.
+        (
+            "aws",
+            r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b(?s:.){0,60}?([0-9A-Za-z+/]{40})(?:[^0-9A-Za-z+/]|\z)"
+                .to_owned(),
+        ),
         (
             "netrc",
             format!(
@@ -62,7 +73,10 @@ pub fn patterns() -> Vec<Pattern> {
             "command",
             format!(
                 r"(?ix) (?: \b(?:sshpass|mysql|mysqldump|mysqladmin)\b {ARGUMENTS} [\ \t]-p[\ \t]*
-                  | \bdocker[\ \t]+login\b {ARGUMENTS} [\ \t]-p[\ \t]+
+                  | \b(?:docker[\ \t]+login|mongo[a-z]*)\b {ARGUMENTS} [\ \t]-p[\ \t]+
+                  | \bredis-cli\b {ARGUMENTS} [\ \t]-a[\ \t]+
+                  | \bldap[a-z]+\b {ARGUMENTS} [\ \t]-w[\ \t]+
+                  | \b(?:un)?zip\b {ARGUMENTS} [\ \t]-P[\ \t]*
                   | -pass(?:in|out)?[\ \t]+pass: ) ({VALUE})"
             ),
         ),
@@ -70,7 +84,7 @@ pub fn patterns() -> Vec<Pattern> {
         (
             "pair",
             format!(
-                r#"(?ix) (?:{PAIRS}) \\*["'`]? \s* \]? \s* (?: => | := | ={{1,3}} | : )
+                r#"(?ix) (?:{PAIRS}) \\*["'`]? \s* \]? \s* (?: => | := | ={{1,3}} | : | ： | ＝ )
                     \s* ({VALUE})"#
             ),
         ),
@@ -81,6 +95,49 @@ pub fn patterns() -> Vec<Pattern> {
                 r#"(?imx)^ [\ \t>-]* ["']? [A-Za-z0-9_.\ /-]* (?:{PAIRS}) ["']? [\ \t]* : [\ \t]+
                    ([^\ \t\r\n|>"'{{\[][^\r\n]*)"#
             ),
+        ),
+        // `"name": {"value": "secret"}`, `"names": ["secret"]`
+        (
+            "pair",
+            format!(r#"(?ix) (?:{PAIRS}) \\*["'] \s* (?: => | : ) \s* [\[{{] ([^\[\]{{}}]+)"#),
+        ),
+        // `{"name": "NAME", "value": "secret"}`, `<add key="Name" value="secret"/>`
+        (
+            "pair",
+            format!(
+                r#"(?ix) \b(?:name|key) \\*["']? \s* [:=] \s* \\*["'] [^"'\r\n\\]* (?:{PAIRS}) \\*["']
+                    \s* ,? \s* \\*["']? value \\*["']? \s* [:=] \s* ({VALUE})"#
+            ),
+        ),
+        // `["--name", "value"]`
+        ("pair", format!(r#"(?ix) --[a-z-]* (?:{PAIRS}) \\*["'] \s* , \s* ({VALUE})"#)),
+        // `name = <<END`, and the lines up to one of capital letters
+        (
+            "pair",
+            format!(
+                r#"(?x) (?i:{PAIRS}) [^\r\n]{{0,40}}? <<[-~]? ["']? [A-Za-z_]+ [^\r\n]* \n
+                    ((?: [^\n]*\n)+? [^\n]*? ) (?: [\ \t]*[A-Z_]{{1,20}}\)?[\ \t]*(?:\r?\n|\z) | \z )"#
+            ),
+        ),
+        // A name and its value in columns, and in prose: there a secret has a digit.
+        ("pair", format!(r"(?imx)^ [\ ]* [A-Za-z0-9_.-]* (?:{PAIRS}) \t+ ({VALUE})")),
+        (
+            "pair",
+            format!(
+                r#"(?ix) pass(?:word|wort|phrase|code) \s+
+                    (?: is \s+ ([^\s"'`]*[0-9][^\s"'`]*)
+                      | for \s [^\r\n:]{{1,60}} : [\ \t]+ ({VALUE}) )"#
+            ),
+        ),
+        // The data of a secret of Kubernetes, whose names say nothing.
+        ("secret", format!(r"(?m)^[ \t]*stringData:[ \t]*\r?\n({INDENTED})")),
+        (
+            "secret",
+            format!(r"(?m)^kind:[ \t]*Secret\b(?s:.{{0,2000}}?)^data:[ \t]*\r?\n({INDENTED})"),
+        ),
+        (
+            "secret",
+            format!(r"(?m)^data:[ \t]*\r?\n({INDENTED})(?s:.{{0,2000}}?)^kind:[ \t]*Secret\b"),
         ),
         // `--name value`
         ("pair", format!(r"(?ix) --[a-z-]* (?:{PAIRS}) (?:\s+|=) ({VALUE})")),
@@ -115,13 +172,17 @@ pub fn block() -> String {
 }
 
 /// Endings of the names of fields with a secret. `-`, `_` and spaces are ignored.
-const NAMES: [&str; 24] = [
+const NAMES: [&str; 28] = [
     "password",
+    "passwords",
+    "passwort",
     "passwd",
     "passphrase",
     "passcode",
     "pwd",
     "secret",
+    "secrets",
+    "secretkeybase",
     "token",
     "credential",
     "credentials",

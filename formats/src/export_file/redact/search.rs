@@ -137,6 +137,9 @@ impl BuiltIn {
         if let Some(joined) = View::joined(readable) {
             self.add_wrapped(readable, &joined, &mut within);
         }
+        if let Some(unmarked) = View::unmarked(readable) {
+            self.add_view(&unmarked, &mut within);
+        }
         finds.extend(within.into_iter().map(|find| Find { range: back(find.range), ..find }));
     }
 

@@ -89,6 +89,37 @@ fn a_field_with_the_name_of_a_secret_loses_its_text() {
 }
 
 #[test]
+fn a_name_holds_for_all_within_its_value_and_an_option_for_the_next_argument() {
+    let field = r#""[redacted:field]""#;
+    for (given, expected) in [
+        (r#"{"token":{"v":"x","of":[{"w":"y"}]}}"#, r#"{"token":{"v":F,"of":[{"w":F}]}}"#),
+        (r#"{"token":{"count":3}}"#, r#"{"token":{"count":3}}"#),
+        (r#"["tool","--password","x","y"]"#, r#"["tool","--password",F,"y"]"#),
+        (r#"["--api-key",["x"],"--api-key"]"#, r#"["--api-key",[F],"--api-key"]"#),
+    ] {
+        assert_eq!(redacted(given), expected.replace('F', field));
+    }
+}
+
+#[test]
+fn forms_of_tokens_have_no_other_place() {
+    let patterns = Patterns::new([7; 32]).unwrap();
+    let (long, hex) = ("aB3".repeat(12), "ab12".repeat(10));
+    for token in [
+        format!("nvapi-{long}"),
+        format!("pul-{hex}"),
+        format!("https://{long}@example.org/a"),
+        format!("{}.atlasv1.{long}{long}", &long[..14]),
+        format!("ana:$apr1$abcdefgh${long}"),
+        format!("$argon2id$v=19$m=65536,t=3,p=4$c2FsdHNhbHQ${long}"),
+        format!("AKIA{} and {long}aB3+", "A1B2C3D4E5F6G7H8"),
+    ] {
+        let found = patterns.text(&token, false);
+        assert!(!found.contains(&long[..14]) && !found.contains(&hex), "{token}: {found}");
+    }
+}
+
+#[test]
 fn a_patch_is_a_field_that_is_named_by_its_path() {
     for (given, expected) in [
         (
@@ -170,7 +201,34 @@ fn pairs_are_found_as_programs_print_them() {
         "SECRET_KEY = 'hunter2'",
         "AccountName=a;AccountKey=hunter2==;EndpointSuffix=x",
         "<password>hunter2</password>",
+        "redis-cli -h x -a hunter2 ping",
+        "ldapsearch -D cn=ana -w hunter2",
+        "mongosh -u ana -p hunter2",
+        "unzip -P hunter2 a.zip",
+        "SECRET_KEY_BASE=hunter2",
+        "passwords: hunter2",
+        // Names apart from their values
+        "{\"name\": \"DB_PASSWORD\", \"value\": \"hunter2\"}",
+        "{\\\"key\\\": \\\"X-Token\\\", \\\"value\\\": \\\"a hunter2\\\"}",
+        "<add key=\"Password\" value=\"hunter2\"/>",
+        "x {\"password\": {\"n\": 1, \"value\": \"hunter2\"",
+        "x \"passwords\": [\"ab\", \"hunter2\"",
+        "run(\"tool\", \"--password\", \"hunter2\")",
+        "password = <<EOF\nhunter2\nEOF",
+        "export TOKEN=$(cat <<-'END'\n  one\n  hunter2\nEND\n)",
+        "password\thunter2",
+        "The password is hunter2.",
+        "Password for ana: hunter2",
+        "password\u{ff1a}hunter2",
+        "apiVersion: v1\nkind: Secret\ndata:\n  other: hunter2\n",
+        "data:\n  other: hunter2\nkind: Secret\n",
+        "kind: Secret\nstringData:\n  other: hunter2",
         // Readings
+        "+password: |\n+  hunter2\n",
+        "     1\tpassword: |\n     2\t  hunter2\n",
+        "     9→a:\n    10→  password: |\n    11→    hunter2\n",
+        "password%253Dhunter2",
+        "password%25253Dhunter2",
         "password%3Dhunter2",
         "password\u{1b}[0m=\u{1b}[1mhunter2",
         "\\x70assword=hunter2",

@@ -4,7 +4,7 @@
 pub type Token = (&'static str, &'static str);
 
 /// The tokens of this program first.
-pub const TOKENS: [Token; 67] = [
+pub const TOKENS: [Token; 70] = [
     ("milepost", r"mp_[0-9A-Za-z]{4,16}_[0-9A-Za-z_-]{16,}"),
     ("milepost", r"ms_[0-9a-f]{32,}"),
     ("api-key", r"(?:\b|_)sk-[0-9A-Za-z_-]{16,}"),
@@ -42,7 +42,7 @@ pub const TOKENS: [Token; 67] = [
     ("crates", r"\bcio[0-9A-Za-z]{32}\b"),
     ("nuget", r"\boy2[0-9a-z]{43}\b"),
     ("vault", r"\bhv[sbr]\.[0-9A-Za-z_-]{20,}"),
-    ("terraform", r"\.atlasv1\.[0-9A-Za-z_=-]{40,}"),
+    ("terraform", r"(?:\b[0-9A-Za-z]{14})?\.atlasv1\.[0-9A-Za-z_=-]{40,}"),
     ("grafana", r"gl(?:sa|c)_[0-9A-Za-z_+/=]{20,}"),
     ("new-relic", r"\bNR(?:AK|AL|JS|II)-[0-9A-Za-z]{16,}"),
     ("square", r"sq0[a-z]{3}-[0-9A-Za-z_-]{20,}"),
@@ -64,12 +64,18 @@ pub const TOKENS: [Token; 67] = [
     ("fly", r"\b(?:fo1_[0-9A-Za-z_-]{20,}|fm[12][ar]?_[0-9A-Za-z+/=,_-]{40,})"),
     ("atlassian", r"AT(?:ATT|CTT|BB)[0-9A-Za-z_=-]{24,}"),
     ("airtable", r"\bpat[0-9A-Za-z]{14}\.[0-9a-f]{64}"),
-    ("postman", r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}"),
+    ("postman", r"PMAK-[0-9A-Za-z-]{24,}"),
     ("figma", r"figd_[0-9A-Za-z_-]{30,}"),
     ("dropbox", r"\bsl\.[0-9A-Za-z_-]{60,}"),
     ("1password", r"ops_eyJ[0-9A-Za-z_-]{40,}"),
     ("tailscale", r"tskey-[a-z]+-[0-9A-Za-z-]{16,}"),
     ("heroku", r"HRKU-[0-9A-Za-z_-]{30,}"),
     ("facebook", r"\bEAA(?:[A-Z][0-9A-Za-z]{40,})"),
+    ("nvidia", r"nvapi-[0-9A-Za-z_-]{20,}"),
+    ("pulumi", r"(?:\b|_)pul-[0-9a-f]{40}\b"),
+    (
+        "password-hash",
+        r"\$(?:apr1|1|2[abxy]|5|6|y|argon2(?:id|i|d))\$[^\s:\x22'$]{1,40}\$[./0-9A-Za-z$,+=]{16,}",
+    ),
     ("netlify", r"nf[pcouba]{1,2}_[0-9A-Za-z]{36,}"),
 ];

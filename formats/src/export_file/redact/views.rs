@@ -49,6 +49,14 @@ impl View {
                 u32::from_str_radix(digits, 16).ok().filter(|_| plain)
             };
             let (length, code) = match rest.as_bytes() {
+                // A percent sign may itself be encoded, again and again.
+                [b'%', b'2', b'5', ..] => {
+                    let mut from = 3;
+                    while rest.get(from..).is_some_and(|more| more.starts_with("25")) {
+                        from += 2;
+                    }
+                    hex(from, 2).map_or((3, u32::from(b'%')), |code| (from + 2, code))
+                }
                 [b'%', ..] => (3, hex(1, 2)?),
                 [b'\\', b'u', b'{', ..] => {
                     let end = rest.find('}').filter(|end| *end <= 9)?;
@@ -92,6 +100,25 @@ impl View {
         }))
     }
 
+    /// Returns the reading without what tools put before each line: its number, or the sign of a
+    /// difference.
+    pub fn unmarked(text: &str) -> Option<Self> {
+        let lines = || text.split_inclusive('\n');
+        if lines().filter(|line| mark_of(line) > 0).take(2).count() < 2 {
+            return None;
+        }
+        let (mut view, mut at) = (Self { text: String::new(), places: Vec::new() }, 0);
+        for line in lines() {
+            let mark = mark_of(line);
+            let kept = line.get(mark..).unwrap_or_default();
+            view.text.push_str(kept);
+            view.places.extend(at + mark..at + line.len());
+            at += line.len();
+        }
+        view.places.push(text.len());
+        Some(view)
+    }
+
     /// Reads a text. `read` returns the length of what it replaces, and the replacement.
     fn of(text: &str, read: &dyn Fn(&str) -> Option<Replaced>) -> Self {
         let mut view = Self { text: String::new(), places: Vec::new() };
@@ -118,6 +145,17 @@ impl View {
         let last = place(range.end.saturating_sub(1));
         place(range.start)..place(range.end).max(last)
     }
+}
+
+/// Returns the length of the mark before a line: `  12\t`, `12→`, `+`, `-`.
+fn mark_of(line: &str) -> usize {
+    let plain = line.trim_start_matches(' ');
+    let rest = plain.trim_start_matches(|c: char| c.is_ascii_digit());
+    let behind = match rest.len() < plain.len() {
+        true => rest.strip_prefix(['\t', '→', '|', '│']),
+        false => line.strip_prefix(['+', '-']),
+    };
+    behind.map_or(0, |behind| line.len() - behind.len())
 }
 
 fn is_without_width(c: char) -> bool {

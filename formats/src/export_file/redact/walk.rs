@@ -5,6 +5,8 @@
 //! {"name": "text"}                                  the name of the field
 //! {"op": "add", "path": "/a/name", "value": ".."}   the last part of the path, as in a JSON patch
 //! {"name": "name", "value": ".."}, {"key": ..}      that name, as in environments and headers
+//! {"name": {"other": "text"}}                       the outer name, if the caller says so
+//! ["--name", "text"]                                the option before it, as in arguments
 //! ```
 
 use std::collections::HashSet;
@@ -13,6 +15,12 @@ use std::collections::HashSet;
 pub trait Strings {
     /// Returns the replacement of a string literal, or `None` if it stays. `name` is its name.
     fn string(&self, literal: &str, name: Option<&str>) -> Option<String>;
+
+    /// Returns `true` if a name holds for everything within its value.
+    fn covers(&self, name: &str) -> bool {
+        let _ = name;
+        false
+    }
 
     /// Returns the replacement of a number, or `None` if it stays.
     fn number(&self, number: &str, name: Option<&str>) -> Option<String> {
@@ -65,7 +73,7 @@ impl<'a> Walk<'a> {
                 let other = self.strings.string(literal, name);
                 self.out.push_str(other.as_deref().unwrap_or(literal));
             }
-            Some(b'{') => self.object(),
+            Some(b'{') => self.object(name.filter(|name| self.strings.covers(name))),
             Some(b'[') => self.list(name),
             _ => {
                 let rest = self.rest();
@@ -86,18 +94,28 @@ impl<'a> Walk<'a> {
     /// Copies a list, whose items have its name.
     fn list(&mut self, name: Option<&str>) {
         self.copy(1);
+        let mut option = None;
         loop {
             self.spaces();
             match self.next() {
                 None => return,
                 Some(b']') => return self.copy(1),
                 Some(b',' | b'}' | b':') => self.copy(1),
-                Some(_) => self.value(name),
+                Some(_) => {
+                    let from = self.at;
+                    let own = option.take();
+                    self.value(own.as_deref().or(name));
+                    let item = self.json.get(from..self.at).unwrap_or_default();
+                    if item.starts_with("\"--") {
+                        option = text_of(item).strip_prefix("--").map(str::to_owned);
+                    }
+                }
             }
         }
     }
 
-    fn object(&mut self) {
+    /// Copies an object. `outer` is a name that holds for its fields.
+    fn object(&mut self, outer: Option<&str>) {
         let begin = self.spot();
         let mut names = HashSet::new();
         let (mut changed, mut member) = (false, Member::default());
@@ -110,7 +128,7 @@ impl<'a> Walk<'a> {
                     self.copy(1);
                     break;
                 }
-                Some(b'"') => changed |= self.member(&mut names, &mut member),
+                Some(b'"') => changed |= self.member(&mut names, &mut member, outer),
                 Some(c) => self.copy(char_len(c)),
             }
         }
@@ -119,13 +137,18 @@ impl<'a> Walk<'a> {
             // Two of its names may be equal after the replacement.
             self.back_to(begin);
             self.numbers = true;
-            self.object();
+            self.object(outer);
             self.numbers = false;
         }
     }
 
     /// Copies a field of an object. Returns `true` if its name was replaced.
-    fn member(&mut self, names: &mut HashSet<String>, member: &mut Member) -> bool {
+    fn member(
+        &mut self,
+        names: &mut HashSet<String>,
+        member: &mut Member,
+        outer: Option<&str>,
+    ) -> bool {
         let literal = self.literal();
         let other = self.strings.string(literal, None);
         let changed = other.is_some();
@@ -142,7 +165,7 @@ impl<'a> Walk<'a> {
         self.spaces();
         let name = text_of(literal);
         let from = self.spot();
-        self.value(Some(&name));
+        self.value(Some(outer.unwrap_or(&name)));
         match name.as_str() {
             "value" => member.value = Some((from, self.spot())),
             "path" | "name" | "key" => {

@@ -16,7 +16,7 @@ use crate::input::Reader;
 use crate::json_object::{Object, check_depth, compact};
 use crate::progress::{Progress, Unit, Work};
 
-/// Maximum size of a document. Its text and its plans are in memory at the same time.
+/// Maximum size of a document. Its import takes about four times its size in memory.
 const DOCUMENT_MAX: u64 = 512 << 20;
 
 /// Records a document: all of it, or nothing. It is written to a store in memory first.
@@ -26,12 +26,10 @@ pub(super) fn record(
     reader: Reader,
     progress: &mut dyn Progress,
 ) -> Result<RecordReport> {
-    let text = read(job, reader)?;
-    let plans = plans(format, &text).map_err(|why| {
+    let plans = plans(format, read(job, reader)?).map_err(|why| {
         let error = Error::invalid(format!("{}{why}", job.name));
         error.remedied_by(Remedy::NameOtherFormat(format))
     })?;
-    drop(text);
     let plans: Vec<(String, Plan)> =
         plans.into_iter().map(|plan| (task_id(job, format, &plan), plan)).collect();
     for (id, plan) in &plans {
@@ -111,8 +109,9 @@ fn no_json(error: &serde_json::Error) -> String {
 }
 
 /// Returns the plans of a document, or an error as `:LINE: reason`.
-pub fn plans(format: Format, text: &str) -> Result<Vec<Plan>, String> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+pub fn plans(format: Format, whole: impl Into<String>) -> Result<Vec<Plan>, String> {
+    let whole = whole.into();
+    let text = whole.strip_prefix('\u{feff}').unwrap_or(&whole);
     let json = |error: serde_json::Error| no_json(&error);
     let form = |what: &str| format!(": {what}");
     if format == Format::OpenAi {
@@ -120,6 +119,7 @@ pub fn plans(format: Format, text: &str) -> Result<Vec<Plan>, String> {
         if values.is_empty() {
             return Err(form("empty: there is nothing to record"));
         }
+        drop(whole);
         for value in &values {
             check_depth(value).map_err(|why| form(&why))?;
         }
@@ -128,10 +128,12 @@ pub fn plans(format: Format, text: &str) -> Result<Vec<Plan>, String> {
     serde_json::from_str::<IgnoredAny>(text).map_err(json)?;
     check_depth(text).map_err(|why| form(&why))?;
     let text = compact(text);
+    drop(whole);
     match format {
         Format::TauBench => {
             let entries: Vec<Object> = serde_json::from_str(&text)
                 .map_err(|error| form(&format!("not a list of results: {error}")))?;
+            drop(text);
             if entries.is_empty() {
                 return Err(form("an empty list: there is nothing to record"));
             }
@@ -151,6 +153,7 @@ pub fn plans(format: Format, text: &str) -> Result<Vec<Plan>, String> {
         | Format::PauseState => {
             let file: Object = serde_json::from_str(&text)
                 .map_err(|error| form(&format!("not a trajectory: {error}")))?;
+            drop(text);
             swe_agent::plan(file).map(|plan| vec![plan]).map_err(|why| form(&why))
         }
     }

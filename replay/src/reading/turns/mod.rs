@@ -218,11 +218,11 @@ impl Turns {
             Body::StepFinished(finished) => {
                 let metrics = finished.metrics.iter().map(|(name, value)| (name.clone(), value.0));
                 let metrics = metrics.collect();
-                self.step_over(event, |turn| turn.metrics = metrics)
+                self.step_over(event, finished.step, |turn| turn.metrics = metrics)
             }
             Body::StepFailed(failed) => {
                 let error = Line::new().add(first_line(&failed.error)).end();
-                self.step_over(event, |turn| turn.failed = Some(error))
+                self.step_over(event, failed.step, |turn| turn.failed = Some(error))
             }
             Body::CheckpointMarked(mark) => self.marked(event, mark),
             // A step does not continue behind a fork.
@@ -373,13 +373,26 @@ impl Turns {
         ended
     }
 
-    fn step_over(&mut self, event: &Event, change: impl FnOnce(&mut Turn)) -> Option<Turn> {
+    /// Ends a step. One without a turn, of a program that records only the ends of its steps, has
+    /// a turn of that event.
+    fn step_over(
+        &mut self,
+        event: &Event,
+        number: u64,
+        change: impl FnOnce(&mut Turn),
+    ) -> Option<Turn> {
+        let mut ended = None;
+        if self.open.as_ref().is_none_or(|open| open.is_over) {
+            self.step = Some(CurrentStep { number, name: None, turns: 0 });
+            ended = self.begin_behind(event);
+        }
         self.step = None;
-        self.inside(event, |open| {
+        let inside = self.inside(event, |open| {
             change(&mut open.turn);
             open.takes_until(event);
             open.is_over = true;
-        })
+        });
+        ended.or(inside)
     }
 
     fn marked(&mut self, event: &Event, marked: &CheckpointMarked) -> Option<Turn> {

@@ -1,5 +1,5 @@
 use milepost_codec::{
-    Header, Json, LineageId, MarkCause, PatchForm, PromptChanged, StepFailed, StepFinished,
+    Float, Header, Json, LineageId, MarkCause, PatchForm, PromptChanged, StepFailed, StepFinished,
     StepStarted, VariablesPatched,
 };
 use proptest::prelude::*;
@@ -74,6 +74,39 @@ fn a_step_of_an_optimizer_is_one_turn_with_its_calls_and_its_mark() {
     assert_eq!(one.failed.as_deref(), Some("E999 unexpected indent"));
     assert_eq!(one.mark.as_ref().unwrap().label.as_deref(), Some("one"));
     assert_eq!((all[1].step, all[1].first, all[1].next), (Some(2), 11, 12));
+}
+
+#[test]
+fn the_ends_of_steps_that_did_not_begin_are_turns_with_their_metrics_and_marks() {
+    let trial = |step: u64, value: f64| -> Body {
+        let metrics = [("value".to_owned(), Float(value))].into();
+        StepFinished { step, result: None, metrics }.into()
+    };
+    let failed = StepFailed { step: 3, error: "no".into() };
+    let turns = turns([
+        says("user", "begin"),
+        trial(1, 0.5),
+        mark("trial-1"),
+        trial(2, 0.25),
+        failed.into(),
+        mark("trial-3"),
+    ]);
+    let seen: Vec<_> = turns
+        .iter()
+        .map(|turn| {
+            let label = turn.mark.as_ref().and_then(|mark| mark.label.as_deref());
+            let value = turn.metrics.first().map(|(_, value)| *value);
+            (turn.step, value, turn.failed.as_deref(), label, turn.first..turn.next)
+        })
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            (Some(1), Some(0.5), None, Some("trial-1"), 1..3),
+            (Some(2), Some(0.25), None, None, 3..4),
+            (Some(3), None, Some("no"), Some("trial-3"), 4..6),
+        ]
+    );
 }
 
 #[test]

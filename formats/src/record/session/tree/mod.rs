@@ -168,6 +168,14 @@ impl Tree {
         }
     }
 
+    /// Notes the calls and results of a recorded line that is not placed by its parent.
+    pub fn note(&mut self, line: &SessionLine, branch: BranchNo) {
+        let place = line.uuid.as_deref().and_then(|uuid| self.find(uuid));
+        if let (Part::Message(talk), Some(place)) = (&line.part, place) {
+            self.note_calls(talk, branch, place);
+        }
+    }
+
     /// Sets the step of the line that was placed last on a branch, and of the branch.
     pub fn set_step(&mut self, branch: BranchNo, place: Option<LineIndex>, step: u64) {
         let step = u32::try_from(step).unwrap_or(u32::MAX);

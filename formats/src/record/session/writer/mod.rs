@@ -22,7 +22,7 @@ use crate::error::{Error, Remedy, Result};
 use crate::progress::{Durable, Progress};
 use crate::record::branches::{ACTOR, Branches, HOOK_KEY, START};
 use crate::record::write::{Refused, acknowledge};
-use recorded::{Order, Steps};
+use recorded::{Order, Recalled, Steps};
 
 /// Suffix of the keys of the events before a prompt.
 const BEFORE: &str = ":before";
@@ -70,6 +70,8 @@ pub struct Session {
     growing: HashSet<BranchNo>,
     /// The steps of branches on which another file of the session has lines.
     steps: Steps,
+    /// Recorded lines that were placed for lines which continue them.
+    recalled: HashMap<Key, Recalled>,
     in_flight: VecDeque<InFlight>,
     refused: Vec<Refused>,
     time_us: Option<u64>,
@@ -100,6 +102,7 @@ impl Session {
             ends: vec![START],
             growing: HashSet::new(),
             steps: Steps::default(),
+            recalled: HashMap::new(),
             in_flight: VecDeque::new(),
             refused: Vec::new(),
             time_us: None,
@@ -159,6 +162,9 @@ impl Session {
     /// Submits a line. A refused line is not written.
     pub fn write(&mut self, written: NewLine<'_>) -> Result<()> {
         let NewLine { text, mut line, number, alone, listener } = written;
+        if self.is_recalled(&line)? {
+            return Ok(());
+        }
         if line.uuid.as_deref().is_some_and(|uuid| self.tree.has(uuid)) {
             // The line is kept, but no line continues from it: its id would then have two places.
             let SessionFormat { name, written, .. } = self.format;

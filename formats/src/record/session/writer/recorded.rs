@@ -9,7 +9,7 @@ use super::{BEFORE, Session, called};
 use crate::error::{Error, Remedy, Result};
 use crate::format::Format;
 use crate::record::branches::{ACTOR, START};
-use crate::record::session::line::{Part, SessionLine};
+use crate::record::session::line::{Part, SessionLine, key};
 use crate::record::session::tree::{BranchNo, LineIndex};
 
 /// The place of a line on its branch.
@@ -24,6 +24,9 @@ pub(super) enum Order {
 
 /// The steps of branches, each with the offset of its beginning, in order.
 pub(super) type Steps = HashMap<BranchNo, Vec<(Offset, u64)>>;
+
+/// The branch and the events of a line that was recorded before.
+pub(super) type Recalled = (BranchNo, Range<Offset>);
 
 impl Session {
     /// Returns `true` for a line that only the file of a continued session has, such as one with
@@ -70,23 +73,85 @@ impl Session {
         Ok(())
     }
 
-    /// Places the parent of a line that another file of the session has.
+    /// Places the parent of a line that another file of the session has, or a later line of this one.
     pub(super) fn recall_parent(&mut self, line: &SessionLine) -> Result<()> {
-        let Some(parent) = line.parent.as_deref().filter(|parent| !self.tree.has(parent)) else {
-            return Ok(());
+        if let Some(parent) = self.missing_parent(line)
+            && let Some(recalled) = self.recall(parent)?
+        {
+            self.recalled.insert(key(parent), recalled);
+        }
+        Ok(())
+    }
+
+    /// Places a line where it is recorded, if nothing before it in this file says where it belongs,
+    /// or a line that continues it came before. Returns `true` if it is not to be written.
+    pub(super) fn is_recalled(&mut self, line: &SessionLine) -> Result<bool> {
+        let Some(uuid) = line.uuid.as_deref().filter(|_| line.is_message()) else {
+            return Ok(false);
         };
-        let Some((branch, events)) = self.branches.appended_under(&self.key(parent))? else {
-            return Ok(());
+        let recalled = match self.recalled.remove(&key(uuid)) {
+            None if self.format.is_rewritten || self.tree.has(uuid) => None,
+            None => match self.missing_parent(line) {
+                Some(_) => self.recall(uuid)?,
+                None => None,
+            },
+            recalled => recalled,
+        };
+        let Some((branch, events)) = recalled else {
+            return Ok(false);
+        };
+        self.check_is_same(branch, &events, line)?;
+        self.tree.note(line, branch);
+        Ok(true)
+    }
+
+    /// Refuses a line that says something else than what is recorded of it.
+    fn check_is_same(
+        &self,
+        branch: BranchNo,
+        events: &Range<Offset>,
+        line: &SessionLine,
+    ) -> Result<()> {
+        let mut bodies = Vec::new();
+        let recorded = match self.on(branch)?.lineage().read(events.clone()) {
+            // A cleanup removed it.
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            recorded => recorded?,
+        };
+        for event in recorded {
+            match event?.body {
+                Some(Body::StepStarted(_)) => {}
+                Some(body) => bodies.push(body),
+                // It was erased.
+                None => return Ok(()),
+            }
+        }
+        match is_same(&bodies, &line.events) {
+            true => Ok(()),
+            false => Err(Error::conflict("it says something else than before")
+                .remedied_by(Remedy::ImportAsOtherTask)),
+        }
+    }
+
+    /// Returns the parent of a line that is not placed.
+    fn missing_parent<'a>(&self, line: &'a SessionLine) -> Option<&'a str> {
+        line.parent.as_deref().filter(|parent| !self.tree.has(parent))
+    }
+
+    /// Places a line where it is recorded. Returns its branch and events, or `None` if it is new.
+    fn recall(&mut self, uuid: &str) -> Result<Option<Recalled>> {
+        let Some((branch, events)) = self.branches.appended_under(&self.key(uuid))? else {
+            return Ok(None);
         };
         self.settle_all()?;
         let branch = BranchNo::try_from(branch).unwrap_or(BranchNo::MAX);
         let step = self.step_at(branch, events.end)?;
-        self.tree.recall(parent, branch, events.end, u32::try_from(step).unwrap_or(u32::MAX));
+        self.tree.recall(uuid, branch, events.end, u32::try_from(step).unwrap_or(u32::MAX));
         match self.ends.get_mut(branch as usize) {
             Some(end) => *end = events.end.max(*end),
             None => self.ends.push(events.end),
         }
-        Ok(())
+        Ok(Some((branch, events)))
     }
 
     /// Returns the recorded step of a branch at an offset; 0 before the first.
@@ -178,13 +243,7 @@ impl Session {
         if own == step && bodies == line.events {
             return Ok(false);
         }
-        let is_same = |(old, new): (&Body, &Body)| match (old, new) {
-            (Body::Message(old), Body::Message(new)) => {
-                old.content == new.content && old.extra == new.extra
-            }
-            (old, new) => old == new,
-        };
-        if bodies.len() != line.events.len() || !bodies.iter().zip(&line.events).all(is_same) {
+        if !is_same(&bodies, &line.events) {
             // The engine says so.
             return Ok(false);
         }
@@ -240,4 +299,16 @@ impl Session {
             }
         }
     }
+}
+
+/// Returns `true` if bodies are equal but for the roles of messages, which an earlier version read in
+/// another way.
+fn is_same(old: &[Body], new: &[Body]) -> bool {
+    let is_same = |(old, new): (&Body, &Body)| match (old, new) {
+        (Body::Message(old), Body::Message(new)) => {
+            old.content == new.content && old.extra == new.extra
+        }
+        (old, new) => old == new,
+    };
+    old.len() == new.len() && old.iter().zip(new).all(is_same)
 }

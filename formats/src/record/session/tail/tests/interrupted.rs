@@ -174,3 +174,50 @@ proptest! {
         assert_as_one_import(Format::Copilot, &copilot(&steps), others);
     }
 }
+
+/// Returns every order of some things.
+fn orders<T: Clone>(of: &[T]) -> Vec<Vec<T>> {
+    if of.is_empty() {
+        return vec![Vec::new()];
+    }
+    let mut all = Vec::new();
+    for (at, first) in of.iter().enumerate() {
+        let rest: Vec<T> = [of.get(..at).unwrap(), of.get(at + 1..).unwrap()].concat();
+        all.extend(orders(&rest).into_iter().map(|rest| [vec![first.clone()], rest].concat()));
+    }
+    all
+}
+
+#[test]
+fn an_import_in_any_order_of_lines_and_files_adds_nothing_when_it_is_done_again() {
+    let lines = [
+        asked("a", None),
+        called("b", "a", "t1"),
+        line("c", Some("b"), "user", r#"[{"type":"tool_result","tool_use_id":"t1"}]"#),
+        answered("d", "c"),
+        asked("e", Some("d")),
+    ];
+    let mut refused = 0;
+    for (n, order) in orders(&lines).into_iter().enumerate() {
+        // One file, or two.
+        let (first, second) = order.split_at(if n % 3 == 0 { 0 } else { n % 5 });
+        let place = Place::new();
+        let import = || -> Result<u64> {
+            let files = [first, second].into_iter().filter(|file| !file.is_empty());
+            files.map(|file| (place.write(file), place.try_import().map(|added| added.0)).1).sum()
+        };
+        // An earlier line that a second file has may have no place any more: it is refused.
+        if import().is_err() {
+            refused += 1;
+            continue;
+        }
+        let (said, lineages) = (place.said(), place.task().lineages().unwrap().len());
+        let heads = place.task().head().unwrap();
+        for _ in 0..2 {
+            assert_eq!(import().unwrap(), 0, "{first:#?} {second:#?}");
+            assert_eq!(place.task().lineages().unwrap().len(), lineages, "{order:#?}");
+            assert_eq!((place.said(), place.task().head().unwrap()), (said.clone(), heads));
+        }
+    }
+    assert!(refused < 40, "{refused} of 120");
+}

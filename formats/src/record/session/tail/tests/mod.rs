@@ -53,6 +53,10 @@ impl Place {
 
     /// Returns the number of events and checkpoints that an import adds.
     fn import(&self) -> (u64, u64) {
+        self.try_import().unwrap()
+    }
+
+    fn try_import(&self) -> Result<(u64, u64)> {
         let options = RecordOptions {
             user: "ana".into(),
             task: Some("s".into()),
@@ -64,8 +68,8 @@ impl Place {
             event_max: usize::MAX / 2,
         };
         let input = RunInput::open(&self.path()).unwrap();
-        let report = record(&self.engine, input, &options, &mut ()).unwrap();
-        (report.tasks[0].events, report.tasks[0].checkpoints)
+        let report = record(&self.engine, input, &options, &mut ())?;
+        Ok((report.tasks[0].events, report.tasks[0].checkpoints))
     }
 
     fn task(&self) -> Task {
