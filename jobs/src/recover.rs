@@ -11,7 +11,7 @@ use crate::own::is_own;
 use crate::recovery::{self, begun_in};
 
 /// Recorded reason for a restore that was given up.
-const GIVEN_UP: &str = "given up by `milepost recover`";
+const GIVEN_UP: &str = "given up by the user";
 
 /// Takes interrupted restores back, or gives them up.
 pub(crate) fn run(engine: &Engine, asked: &RecoverAsked) -> Result<JobResult> {

@@ -110,7 +110,7 @@ impl Scene {
             if commands.is_empty() {
                 wrong.push(format!("{}: ? {line}: prints no command\n{text}", self.name));
             }
-            printed.push(Printed(without_store(&text)));
+            printed.push(Printed(format!("{text} {}", without_store(&text))));
             for command in commands {
                 let copy = if is_played_again { None } else { Some(stage.copy()) };
                 if let Some(why) = self.execute(&stage, &command, &values) {
@@ -210,8 +210,7 @@ fn without_store(text: &str) -> String {
         // A path with a space is quoted.
         let end = if part.starts_with('\'') { "' " } else { " " };
         let command = part.split_once(end).map_or(part, |(_, command)| command);
-        // What the sources print with the option keeps it.
-        all.push_str(&format!("`milepost {command} \u{2}`milepost --store {part}"));
+        all.push_str(&format!("`milepost {command}"));
     }
     all
 }
