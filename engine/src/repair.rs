@@ -30,6 +30,9 @@ pub struct RepairReport {
     pub mended: Vec<Finding>,
     /// Lost events.
     pub lost: Vec<LostEvents>,
+    /// A loss of which no event is known: commits that no copy has. `lost` may have some of their
+    /// events.
+    pub unknown: Option<String>,
     /// Files that were replaced, and files with salvaged events that fit nowhere in the store.
     pub kept: Vec<PathBuf>,
     /// Result of a verification after the repair. Its faults could not be mended.
@@ -92,6 +95,16 @@ pub fn repair(dir: impl AsRef<Path>, options: &Options, dry_run: bool) -> Result
 }
 
 impl RepairReport {
+    /// Returns `true` if events are lost, also if it is not known which.
+    pub fn loses_events(&self) -> bool {
+        !self.lost.is_empty() || self.unknown.is_some()
+    }
+
+    /// Returns `true` if nothing is lost, and everything that was damaged is mended.
+    pub fn is_whole(&self) -> bool {
+        !self.loses_events() && self.verified.faults.is_empty()
+    }
+
     /// Replaces paths of the copy by paths of the store.
     fn rename(&mut self, copy: &Path, store: &Path) {
         for path in &mut self.kept {
@@ -144,7 +157,9 @@ fn mend(dir: &Path, options: &Options) -> Result<RepairReport> {
             Ok(engine) => engine,
             Err(error) if error.kind() == ErrorKind::Corrupt && !salvaged => {
                 salvaged = true;
-                let Salvaged { lost, kept } = salvage_store(dir, &options.log, &error)?;
+                let salvaged = salvage_store(dir, &options.log, &error)?;
+                report.unknown = unknown_loss(&salvaged, &error);
+                let Salvaged { lost, kept, .. } = salvaged;
                 report.kept.extend(kept);
                 let engine = Engine::open(dir, options.clone())?;
                 engine.reattach(&lost)?;
@@ -183,13 +198,27 @@ fn mend(dir: &Path, options: &Options) -> Result<RepairReport> {
     Ok(report)
 }
 
+/// Returns the loss of which no event is known, where a store was salvaged.
+fn unknown_loss(salvaged: &Salvaged, refused: &Error) -> Option<String> {
+    let Salvaged { lost, last, acked, .. } = salvaged;
+    match acked {
+        Some(acked) if acked > last => Some(match acked - last {
+            1 => format!("commit {acked} was acknowledged, and no copy has it"),
+            _ => format!("commits {} to {acked} were acknowledged, and no copy has them", last + 1),
+        }),
+        // Opening refuses only if commits are lost.
+        None if lost.is_empty() => Some(format!("what was lost is not known: {refused}")),
+        _ => None,
+    }
+}
+
 /// Returns `true` if chunks are lost that the stat cache of a folder may name.
 fn loses_chunks(report: &RepairReport) -> bool {
     let hits = |fault: &Fault| match &fault.remedy {
         Remedy::Note(key) => keys::chunk_id(key).is_some(),
         _ => fault.event.is_some(),
     };
-    !report.lost.is_empty() || report.verified.faults.iter().any(hits)
+    report.loses_events() || report.verified.faults.iter().any(hits)
 }
 
 /// Removes the stat caches of captured folders. A chunk that a cache names counts as stored without

@@ -254,3 +254,29 @@ fn a_store_that_is_whole_has_nothing_to_mend() {
     let none = repair(root.join("nothing"), &options(), false).unwrap_err();
     assert_eq!(none.kind(), ErrorKind::NotFound);
 }
+
+#[test]
+fn where_no_copy_has_the_last_commits_the_loss_is_told_without_their_events() {
+    let (_dir, root) = killed();
+    for segment in folder::files(&root.join("journal"), ".seg").unwrap() {
+        fs::write(segment, b"").unwrap();
+    }
+    let refused = Engine::open(&root, options()).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Corrupt, "{refused}");
+    let report = both(&root);
+    let unknown = report.unknown.as_deref().unwrap();
+    assert!(unknown.ends_with("were acknowledged, and no copy has them"), "{report:?}");
+    assert!(report.loses_events() && !report.is_whole(), "{report:?}");
+    whole(&root);
+}
+
+#[test]
+fn a_salvage_without_a_count_of_the_commits_tells_that_the_loss_is_unknown() {
+    let (_dir, root) = killed();
+    fs::remove_dir_all(root.join("sled")).unwrap();
+    fs::remove_dir_all(root.join("archive")).unwrap();
+    fs::create_dir(root.join("archive")).unwrap();
+    fs::remove_file(root.join("acked")).unwrap();
+    let report = both(&root);
+    assert!(!report.is_whole() && report.loses_events(), "{report:?}");
+}

@@ -27,20 +27,12 @@ pub fn run(store: &StoreArgs, args: &Repair, out: &mut Out) -> Result<()> {
     } else {
         print_text(&report, out)?;
     }
-    let what = match (report.lost.is_empty(), report.verified.faults.is_empty()) {
-        _ if is_lost_unseen(&report) => "the store could not be opened: what it lost is not known",
+    let what = match (!report.loses_events(), report.verified.faults.is_empty()) {
         (true, true) => return Ok(()),
         (true, false) => "not everything could be mended",
         (false, _) => "events are lost",
     };
     Err(Failure::new(what).code_of(CORRUPT))
-}
-
-/// Returns `true` if files were set aside, and nothing else is known: both copies of what they had
-/// are gone.
-fn is_lost_unseen(report: &RepairReport) -> bool {
-    let is_known = !report.mended.is_empty() || !report.lost.is_empty();
-    !report.kept.is_empty() && !is_known && report.verified.faults.is_empty()
 }
 
 fn print_json(report: &RepairReport, out: &mut Out) -> Result<()> {
@@ -68,9 +60,8 @@ fn print_json(report: &RepairReport, out: &mut Out) -> Result<()> {
         "lost": lost,
         "kept": report.kept,
         "faults": faults,
-        "ok": report.lost.is_empty()
-            && report.verified.faults.is_empty()
-            && !is_lost_unseen(report),
+        "unknown": report.unknown,
+        "ok": report.is_whole(),
     }))
     .map_err(Into::into)
 }
@@ -90,6 +81,10 @@ fn print_text(report: &RepairReport, out: &mut Out) -> Result<()> {
         let style = out.style(Style::Bad, lost);
         out.line(format!("{style}: {}", range(one)))?;
     }
+    if let Some(unknown) = &report.unknown {
+        let style = out.style(Style::Bad, lost);
+        out.line(format!("{style}: {}; which events they had is not known", printable(unknown)))?;
+    }
     for path in &report.kept {
         out.line(format!("kept: {}", path.display()))?;
     }
@@ -98,8 +93,7 @@ fn print_text(report: &RepairReport, out: &mut Out) -> Result<()> {
         let (place, message) = (printable(&fault.place), printable(&fault.message));
         out.line(format!("{style}: {place}: {message}"))?;
     }
-    let is_whole = report.lost.is_empty() && report.verified.faults.is_empty();
-    if is_whole && report.mended.is_empty() && report.kept.is_empty() {
+    if report.is_whole() && report.mended.is_empty() && report.kept.is_empty() {
         out.line(out.style(Style::Good, "nothing to mend"))?;
     }
     Ok(())

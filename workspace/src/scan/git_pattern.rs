@@ -278,39 +278,41 @@ mod tests {
         String::from_utf8(done.stdout).unwrap().split('\0').map(str::to_owned).collect()
     }
 
+    /// Parts of random rules.
+    const PIECES: [&str; 28] = [
+        "a",
+        "b",
+        "1",
+        ".",
+        "-",
+        "*",
+        "?",
+        "[ab]",
+        "[!a]",
+        "[^b]",
+        "[[:alpha:]]",
+        "[[:digit:]]",
+        "[![:alnum:]]",
+        "[[:punct:]]",
+        "[a-c1]",
+        "[]a]",
+        "{",
+        "}",
+        ",",
+        "\\*",
+        "/",
+        "/**/",
+        "[b-]",
+        "[[:upper:]]",
+        " ",
+        "\t",
+        "\r",
+        "\\ ",
+    ];
+
     /// Random rules, against the git of this machine.
     #[test]
     fn random_rules_mean_what_git_means() {
-        const PIECES: [&str; 28] = [
-            "a",
-            "b",
-            "1",
-            ".",
-            "-",
-            "*",
-            "?",
-            "[ab]",
-            "[!a]",
-            "[^b]",
-            "[[:alpha:]]",
-            "[[:digit:]]",
-            "[![:alnum:]]",
-            "[[:punct:]]",
-            "[a-c1]",
-            "[]a]",
-            "{",
-            "}",
-            ",",
-            "\\*",
-            "/",
-            "/**/",
-            "[b-]",
-            "[[:upper:]]",
-            " ",
-            "\t",
-            "\r",
-            "\\ ",
-        ];
         let dir = tempfile::tempdir().unwrap();
         let init = Command::new("git").current_dir(dir.path()).args(["init", "-q", "."]).output();
         if init.is_err() {

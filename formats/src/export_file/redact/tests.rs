@@ -201,6 +201,26 @@ fn pairs_are_found_as_programs_print_them() {
         "SECRET_KEY = 'hunter2'",
         "AccountName=a;AccountKey=hunter2==;EndpointSuffix=x",
         "<password>hunter2</password>",
+        // Readings
+        "password%3Dhunter2",
+        "password\u{1b}[0m=\u{1b}[1mhunter2",
+        "\\x70assword=hunter2",
+        "&#112;assword=&quot;a hunter2&quot;",
+    ] {
+        assert_found(&patterns, text);
+    }
+}
+
+fn assert_found(patterns: &Patterns, text: &str) {
+    let found = patterns.text(text, false);
+    assert!(!found.contains("hunter2"), "{text}: {found}");
+    assert!(found.contains("[redacted:"), "{text}: {found}");
+}
+
+#[test]
+fn values_are_found_apart_from_their_names_and_behind_marks_of_lines() {
+    let patterns = Patterns::new([7; 32]).unwrap();
+    for text in [
         "redis-cli -h x -a hunter2 ping",
         "ldapsearch -D cn=ana -w hunter2",
         "mongosh -u ana -p hunter2",
@@ -229,14 +249,8 @@ fn pairs_are_found_as_programs_print_them() {
         "     9→a:\n    10→  password: |\n    11→    hunter2\n",
         "password%253Dhunter2",
         "password%25253Dhunter2",
-        "password%3Dhunter2",
-        "password\u{1b}[0m=\u{1b}[1mhunter2",
-        "\\x70assword=hunter2",
-        "&#112;assword=&quot;a hunter2&quot;",
     ] {
-        let found = patterns.text(text, false);
-        assert!(!found.contains("hunter2"), "{text}: {found}");
-        assert!(found.contains("[redacted:"), "{text}: {found}");
+        assert_found(&patterns, text);
     }
 }
 

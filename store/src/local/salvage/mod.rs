@@ -15,7 +15,7 @@ pub(crate) mod sources;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use milepost_codec::Result;
+use milepost_codec::{Result, Seq};
 
 use crate::files;
 use crate::liveness::Liveness;
@@ -24,6 +24,7 @@ use crate::local::compaction::finish_switch;
 use crate::local::index::kv::Kv;
 use crate::local::layout;
 use crate::local::layout::Layout;
+use crate::local::markers::acked::AckMarker;
 use crate::local::recovery::replay::REPORT_INTERVAL;
 pub use crate::local::salvage::merge::LostRange;
 use crate::local::salvage::merge::Merge;
@@ -37,6 +38,10 @@ use crate::options::OpenOptions;
 pub struct Salvaged {
     /// Events that were lost.
     pub lost: Vec<LostRange>,
+    /// The last commit that was found.
+    pub last: Seq,
+    /// The last commit that was acknowledged; `None` if its marker is missing or damaged.
+    pub acked: Option<Seq>,
     /// The paths of the replaced files.
     pub kept: Vec<PathBuf>,
 }
@@ -81,12 +86,13 @@ pub fn salvage(layout: &Layout, config: &StoreConfig, options: &OpenOptions) -> 
     }
     files::sync_dir(&layout.root)?;
     let lost = weave.finish()?;
+    let acked = AckMarker::read(&layout.acked(), config.store)?;
     files::write_whole(&layout.repairing(), b"")?;
     let mut kept = finish_swap(layout)?;
     if orphans.exists() {
         kept.push(orphans);
     }
-    Ok(Salvaged { lost, kept })
+    Ok(Salvaged { lost, last, acked, kept })
 }
 
 /// Moves the old files to `damaged/` and the new archive to its place; returns the new paths of the
