@@ -124,9 +124,8 @@ fn of_label(
 
 /// Adds a hint to the failure of a checkpoint's id or alias.
 fn of_checkpoint(source: &dyn Backend, failure: Failure, name: &str) -> Failure {
-    // It says itself that more digits are needed.
     if failure.kind() == Some(ErrorKind::Invalid) {
-        return failure;
+        return failure.hint("`milepost checkpoints --json` lists whole ids");
     }
     let all = checkpoints(source, None);
     let aliases = all.iter().flat_map(|checkpoint| &checkpoint.aliases);
