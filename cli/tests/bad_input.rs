@@ -262,7 +262,9 @@ fn a_prefix_of_two_checkpoints_is_ambiguous() {
     engine.close().unwrap();
     let id = marked[0].to_string();
     place.say(&format!("show @{}", &id[..8])).failed(1, "several");
-    place.say(&format!("restore @{}", &id[..8])).failed(1, "`milepost checkpoints --json` lists whole ids");
+    place
+        .say(&format!("restore @{}", &id[..8]))
+        .failed(1, "`milepost checkpoints --json` lists whole ids");
     place.say(&format!("show @{id}")).ok();
 }
 
