@@ -126,8 +126,13 @@ fn one(case: &Case<'_>, fail: Fail, told: Result<Acked, String>, tried: &mut Tri
             tried.unreadable.push(format!("{fail}: {said}"));
         }
     }
-    // The marker is written in place, so a torn write that fails is damage of the disk.
-    let damaged: &[&str] = if fail.how == "torn" { &["acked"] } else { &[] };
+    let damaged: &[&str] = match fail {
+        // The marker is written in place, so a torn write that fails is damage of the disk.
+        Fail { how: "torn", .. } => &["acked"],
+        // Sled tells of a read that fails as of damage, and does not read again.
+        Fail { class: "read", .. } => &["sled"],
+        _ => &[],
+    };
     let checked = told.and_then(|_| match case.check_damaged(damaged) {
         // Where a read fails while sled is opened behind a clean stop, sled may lose blocks: one is missed
         // where it is read, and the next opening repairs it.

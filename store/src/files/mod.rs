@@ -5,9 +5,9 @@ use std::ffi::OsStr;
 use std::fs;
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use milepost_codec::{Error, ErrorKind, Result};
@@ -24,6 +24,32 @@ pub fn io(what: &str, path: &Path, error: &io::Error) -> Error {
     };
     Error::new(kind, format!("cannot {what} {}: {error}", path.display()))
         .with_source(io::Error::from(error.kind()))
+}
+
+/// Reads bytes until the buffer is full. A read that fails is tried once more: only an error that
+/// stays says something of the file.
+pub(crate) fn read_whole(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<()> {
+    let (mut at, mut has_failed) = (0, false);
+    while let Some(room) = buffer.get_mut(at..).filter(|room| !room.is_empty()) {
+        match from.read(room) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(read) => at += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if has_failed => return Err(error),
+            Err(_) => has_failed = true,
+        }
+    }
+    Ok(())
+}
+
+/// Reads bytes at a position of a file until the buffer is full, as [`read_whole`].
+pub(crate) fn read_whole_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<()> {
+    match file.read_exact_at(buffer, at) {
+        Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => {
+            file.read_exact_at(buffer, at)
+        }
+        done => done,
+    }
 }
 
 /// Returns the last name of a path of a store.
@@ -246,4 +272,38 @@ pub fn disk_bytes(dir: &Path) -> u64 {
             Err(_) => 0,
         })
         .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    /// A reader that fails some times, and gives a byte each time after that.
+    struct Failing(u32);
+
+    impl Read for Failing {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            if self.0 > 0 {
+                self.0 -= 1;
+                return Err(io::Error::other("no"));
+            }
+            buffer.first_mut().map_or(Ok(0), |first| {
+                *first = 7;
+                Ok(1)
+            })
+        }
+    }
+
+    #[test]
+    fn a_read_that_fails_is_tried_once_more_and_an_end_is_an_end() {
+        let mut bytes = [0; 3];
+        read_whole(&mut Failing(1), &mut bytes).unwrap();
+        assert_eq!(bytes, [7; 3]);
+        let stays = read_whole(&mut Failing(2), &mut bytes).unwrap_err();
+        assert_eq!(stays.kind(), io::ErrorKind::Other);
+        let end = read_whole(&mut &b"ab"[..], &mut bytes).unwrap_err();
+        assert_eq!(end.kind(), io::ErrorKind::UnexpectedEof);
+    }
 }

@@ -6,8 +6,7 @@ pub(crate) mod rebuild;
 
 use std::fs;
 use std::fs::File;
-use std::io::{BufReader, Read, Write};
-use std::os::unix::fs::FileExt;
+use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use milepost_codec::{
@@ -146,7 +145,7 @@ impl<'a> Reader<'a> {
         let len = file.metadata().map_err(|e| files::io("read", path, &e))?.len();
         let mut file = BufReader::with_capacity(256 << 10, file);
         let mut header = [0; ArchiveHeader::LEN];
-        file.read_exact(&mut header).map_err(|_| short(path))?;
+        files::read_whole(&mut file, &mut header).map_err(|e| unread(path, &e))?;
         let header = decode_header(path, &header, store)?;
         Ok(Self {
             path: path.to_owned(),
@@ -173,7 +172,7 @@ impl<'a> Reader<'a> {
 
     fn read_block(&mut self) -> Result<Option<Vec<u8>>> {
         let mut head = [0; ArchiveBlock::HEADER_LEN];
-        self.file.read_exact(&mut head).map_err(|_| short(&self.path))?;
+        files::read_whole(&mut self.file, &mut head).map_err(|e| unread(&self.path, &e))?;
         let block = ArchiveBlock::decode_header(&head)?;
         self.remaining = self.remaining.saturating_sub(head.len() as u64);
         if block.stored_len() as u64 > self.remaining {
@@ -181,7 +180,7 @@ impl<'a> Reader<'a> {
         }
         self.remaining -= block.stored_len() as u64;
         let mut payload = vec![0; block.stored_len()];
-        self.file.read_exact(&mut payload).map_err(|_| short(&self.path))?;
+        files::read_whole(&mut self.file, &mut payload).map_err(|e| unread(&self.path, &e))?;
         let frames = block.decode(&head, &payload)?;
         if block.first != self.next {
             return Err(Error::corrupt("archive block", self.next, block.first));
@@ -306,7 +305,7 @@ impl ArchiveScan {
 fn look(path: &Path, store: StoreId, number: u64) -> Result<Archived> {
     let file = files::open_read(path)?;
     let mut bytes = [0; ArchiveHeader::LEN];
-    file.read_exact_at(&mut bytes, 0).map_err(|_| short(path))?;
+    files::read_whole_at(&file, &mut bytes, 0).map_err(|e| unread(path, &e))?;
     let header = decode_header(path, &bytes, store)?;
     if header.number != number {
         let place = path.display().to_string();
@@ -319,7 +318,7 @@ fn look(path: &Path, store: StoreId, number: u64) -> Result<Archived> {
     let len = file.metadata().map_err(|e| files::io("read", path, &e))?.len();
     let mut end = [0; ArchiveBlock::HEADER_LEN];
     let at = len.checked_sub(end.len() as u64).ok_or_else(|| short(path))?;
-    file.read_exact_at(&mut end, at).map_err(|_| short(path))?;
+    files::read_whole_at(&file, &mut end, at).map_err(|e| unread(path, &e))?;
     let block = ArchiveBlock::decode_header(&end).map_err(|_| short(path))?;
     if block.frames != 0 || block.first < header.first || block.decode(&end, &[]).is_err() {
         return Err(short(path));
@@ -343,6 +342,17 @@ fn decode_header(path: &Path, bytes: &[u8], store: StoreId) -> Result<SegmentHea
         format!("an archive of store {store}"),
         format!("one of store {}", header.store),
     ))
+}
+
+/// Returns the damage of a file of which a part cannot be read.
+fn unread(path: &Path, error: &io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => short(path),
+        _ => {
+            let found = format!("one that cannot be read: {error}");
+            Error::corrupt(path.display().to_string(), "a whole archive file", found)
+        }
+    }
 }
 
 fn short(path: &Path) -> Error {

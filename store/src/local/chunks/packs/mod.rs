@@ -434,8 +434,13 @@ impl Packs {
             return Err(Error::corrupt(what(), "the length of a chunk", place.len));
         }
         let mut entry = vec![0; place.len as usize];
-        file.read_exact_at(&mut entry, place.at)
-            .map_err(|_| Error::corrupt(what(), format!("chunk {id}"), "the end of the file"))?;
+        file.read_exact_at(&mut entry, place.at).map_err(|error| {
+            let found = match error.kind() {
+                io::ErrorKind::UnexpectedEof => "the end of the file".to_owned(),
+                _ => format!("bytes that cannot be read: {error}"),
+            };
+            Error::corrupt(what(), format!("chunk {id}"), found)
+        })?;
         Ok(entry)
     }
 
