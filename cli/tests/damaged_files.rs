@@ -17,7 +17,7 @@ use serde_json::json;
 const POSITIONS: usize = 4;
 const OVERWRITTEN: usize = 16;
 
-/// What an import says of content that it does not have.
+/// Detection of content that an import does not have.
 #[derive(Clone, Copy)]
 enum Checked {
     /// The input has hashes: a complete import has every event as it was.

@@ -16,9 +16,9 @@ use common::{Place, Serving};
 /// The end of the program: at the first request with this method.
 #[derive(Clone, Copy)]
 enum Ends {
-    /// It does not read the request.
+    /// Ends without reading the request.
     Before(&'static str),
-    /// It does what was asked, and its answer is lost.
+    /// Does what was asked, and loses the answer.
     BeforeTheAnswer(&'static str),
     /// Its answer is its last one.
     Behind(&'static str),

@@ -224,7 +224,10 @@ proptest! {
     }
     #[test]
     fn a_block_of_runs_comes_back(
-        runs in vec((any::<u64>(), any::<u32>(), 0..1_u64 << 40, any::<bool>(), 0..300_usize), 1..20),
+        runs in vec(
+            (any::<u64>(), any::<u32>(), 0..1_u64 << 40, any::<bool>(), 0..300_usize),
+            1..20,
+        ),
         level in prop_oneof![Just(None), (1..10_i32).prop_map(Some)],
         rewritten: bool,
         epoch: u64,
@@ -240,8 +243,10 @@ proptest! {
         let given: Vec<_> = runs.iter().map(|(run, bytes)| (*run, bytes.as_slice())).collect();
         let hash = RunBlock::encode(&given, &of, &mut bytes).unwrap();
         let header = BlockHeader::decode(&bytes).unwrap();
-        prop_assert_eq!((header.hash, header.block_len(), header.parts()), (hash, bytes.len(), runs.len()));
-        prop_assert_eq!((header.epoch, header.is_rewritten(), header.is_to_be_packed()), (epoch, rewritten, level.is_none()));
+        prop_assert_eq!((header.hash, header.block_len()), (hash, bytes.len()));
+        prop_assert_eq!((header.parts(), header.epoch), (runs.len(), epoch));
+        prop_assert_eq!(header.is_rewritten(), rewritten);
+        prop_assert_eq!(header.is_to_be_packed(), level.is_none());
         let read = RunBlock::decode(&bytes, None).unwrap();
         let all: Vec<_> = read.runs().enumerate()
             .map(|(n, run)| (run, read.sections(n).rest().to_vec())).collect();
@@ -268,7 +273,9 @@ proptest! {
     fn a_commit_table_comes_back(
         commits in vec((any::<u64>(), any::<u64>()), 0..20),
         blocks in vec(any::<[u8; 32]>(), 0..9),
-        (first, last, is_last, epoch) in (0..1_u64 << 60, any::<[u8; 16]>(), any::<bool>(), any::<u64>()),
+        (first, last) in (0..1_u64 << 60, any::<[u8; 16]>()),
+        is_last: bool,
+        epoch: u64,
     ) {
         let commits = commits.into_iter()
             .map(|(batches, bodies)| CommitCount { batches, bodies }).collect();

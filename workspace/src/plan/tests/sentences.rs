@@ -57,7 +57,7 @@ fn random_plan(random: &mut Random) -> Plan {
     }
     plan.late = random.of(&[0, 0, 0, 1, 5]);
     if random.below(4) == 0 {
-        plan.not_covered.push(NotCovered::new("/work/tree".into()));
+        plan.not_covered.push(NotCovered::new("/srv/tree".into()));
     }
     plan.uncompared = random.of(&[0, 0, 0, 1, 5]);
     if random.below(4) == 0 {
