@@ -81,10 +81,15 @@ fn looked(ran: &Ran, why: &str) -> String {
     ran.out.clone()
 }
 
-/// Times and counts of the run itself differ; what it says of the store does not.
+/// Returns the lines about the store. Sizes, and the number of blocks, are those of the index,
+/// which a reader builds for itself.
 fn of_the_store(out: &str) -> String {
     let kept = out.lines().filter(|line| !line.contains(" on disk"));
-    kept.collect::<Vec<_>>().join("\n")
+    let parts = kept.map(|line| {
+        let parts = line.split(", ");
+        parts.filter(|part| !part.ends_with(" blocks") && !part.ends_with(" block"))
+    });
+    parts.map(|parts| parts.collect::<Vec<_>>().join(", ")).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
@@ -207,7 +212,9 @@ fn commands_that_read_show_a_store_on_a_mount_that_cannot_be_written_to() {
         return;
     }
     let ran = Ran::of(mounted(&["log", "run"]));
-    assert_eq!(looked(&ran, "Read-only file system"), before);
+    assert_eq!((ran.err.as_str(), &ran.out), ("", &before), "a small store is read in place");
+    let stats = Ran::of(mounted(&["stats", "--user", "ada"]));
+    assert!(looked(&stats, "Read-only file system").contains("events"), "{stats:?}");
     Ran::of(mounted(&["mark", "run", "later"])).failed(1, "Read-only file system");
     assert!(tree(&place.store()) == files);
 }

@@ -9,9 +9,7 @@
 //! section   records of one append, one seed     section.rs
 //! log batch a section placed in a log           log_batch.rs
 //! frame     log batches committed by one sync   frame.rs    segment.rs (a file of frames)
-//! archive   finished segments, compressed       archive.rs
 //! watermark the newest acknowledged commit      watermark.rs
-//! block     sections of one log, compressed     block.rs
 //! file      blocks with their commits           block_file/
 //! chunk     a content-addressed piece           chunk.rs    snapshot.rs  base.rs
 //!           several, compressed together        chunk_group.rs
@@ -31,9 +29,7 @@
 //! # Ok::<(), milepost_codec::Error>(())
 //! ```
 
-mod archive;
 mod base;
-mod block;
 mod block_file;
 mod body;
 mod chain;
@@ -61,12 +57,10 @@ pub mod wire;
 
 pub use crate::log_batch::{LogBatchRef, LogBatches, begin_log_batch};
 pub use crate::watermark::AckWatermark;
-pub use archive::{ARCHIVE_BLOCK_RAW_MAX, ArchiveBlock, ArchiveHeader};
 pub use base::{Base, BaseKey, ReducerState};
-pub use block::{BLOCK_RAW_MAX, BLOCK_RAW_TARGET, Block, BlockBuilder, SECTION_RAW_TARGET};
 pub use block_file::{
-    BlockFileHeader, BlockHeader, CommitCount, CommitTable, CommitTableHeader, ContentBlock,
-    ContentEntry, Packing, Run, RunBlock, Sealing,
+    BLOCK_RAW_TARGET, BlockFileHeader, BlockHeader, CommitCount, CommitTable, CommitTableHeader,
+    ContentBlock, ContentEntry, Packing, ROUND_RAW_MAX, Run, RunBlock, SECTION_RAW_TARGET, Sealing,
 };
 pub use body::{
     Application, ArtifactsEdited, Body, CheckpointAttached, ContextChanged, ControlChanged,
@@ -103,7 +97,7 @@ pub use limits::{ALIASES_BYTES_MAX, ID_MAX, METADATA_MAX, NAME_MAX, TEXT_MAX, ch
 pub use record::{RecordRef, Records, encode_record};
 pub use section::{Salts, SectionRef, Sections};
 pub use segment::{SEGMENT_HEADER_LEN, SEGMENT_HEADER_USED, SegmentHeader};
-pub use snapshot::{Piece, Snapshot};
+pub use snapshot::{Piece, PieceSource, Snapshot};
 pub use tree::{
     Action, ActionKind, Capture, DIRECTORY_WHOLE_MAX, Entry, EntryKind, FileList, FilePart, Item,
     Leaf, Name, Node, NodeKind, PathBytes, RestoreIntent, Skip, SkipReason, TreePath,

@@ -4,7 +4,7 @@ use bincode::{Decode, Encode};
 
 use crate::chunk::ChunkList;
 use crate::error::Result;
-use crate::id::{ChunkId, Head};
+use crate::id::{ChunkId, Head, Offset};
 use crate::wire;
 
 /// A sealed part of a sequence: a chunk of items, or of a list of pieces of the level below.
@@ -27,6 +27,29 @@ impl Piece {
     /// Decodes a list of pieces.
     pub fn decode_list(bytes: &[u8]) -> Result<Vec<Self>> {
         wire::decode(bytes, "list of pieces")
+    }
+}
+
+/// The events of a lineage that a piece of a run's state is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct PieceSource {
+    /// `true` for a piece of the guidance, `false` for one of the messages.
+    pub guidance: bool,
+    /// The offset of the first event.
+    pub first: Offset,
+    /// The offset of the last event.
+    pub last: Offset,
+}
+
+impl PieceSource {
+    /// Returns the stored bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        wire::encode(self)
+    }
+
+    /// Decodes a source.
+    pub fn decode(bytes: &[u8]) -> Result<Self> {
+        wire::decode(bytes, "source of a piece")
     }
 }
 

@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 
 use milepost::{Append, Engine, Mark, Options};
 use milepost_codec::{
-    ARCHIVE_BLOCK_RAW_MAX, AckWatermark, ArchiveBlock, ArchiveHeader, FRAME_HEADER_LEN,
-    FrameHeader, SEGMENT_HEADER_LEN, SegmentHeader, StoreId,
+    AckWatermark, BlockFileHeader, FrameHeader, Packing, SEGMENT_HEADER_LEN, SEGMENT_HEADER_USED,
+    SegmentHeader, StoreId,
 };
 use milepost_fuzz::selectors::{BLOCKS, LISTS, PLAIN, TREES, body_selector, control_selector};
-use milepost_tests::bodies::{body, bytes};
+use milepost_tests::bodies::body;
 use milepost_tests::folder::files;
 
+#[path = "seeds/archive.rs"]
+mod archive;
 #[path = "../../codec/tests/decoders/mod.rs"]
 mod decoders;
 #[path = "../../codec/tests/samples/mod.rs"]
@@ -77,7 +79,7 @@ impl Seeds {
             } else if let Some(which) = position(&BLOCKS) {
                 for (n, mut sample) in all.into_iter().enumerate() {
                     if name.ends_with("header") {
-                        sample.truncate(80);
+                        sample.truncate(SEGMENT_HEADER_USED);
                     }
                     for right in [0, 0x80] {
                         let name = format!("{name} {n} {right:x}");
@@ -333,7 +335,7 @@ impl Seeds {
         self.put("exports", &format!("{name} cut"), &[1], &export[..export.len() / 2]);
     }
 
-    /// A segment and archive files of small stores, and what is made of them.
+    /// Segments of small stores, and archive files.
     fn files(&self) {
         let dir = tempfile::tempdir().unwrap();
         let store = dir.path().join("store");
@@ -349,7 +351,7 @@ impl Seeds {
         engine.close().unwrap();
         for (name, from) in [("killed", &copy), ("closed", &store)] {
             let path = files(&from.join("journal"), ".seg").unwrap().remove(0);
-            let file = ours(fs::read(path).unwrap(), SegmentHeader::encode);
+            let file = ours(fs::read(path).unwrap());
             let (header, rest) = file.split_at(SEGMENT_HEADER_LEN);
             let end = frames(rest);
             let input = [&header[..80], &rest[..end + 64]].concat();
@@ -357,52 +359,19 @@ impl Seeds {
                 self.put("segment", &format!("{name} {flags:x}"), &[flags], &input);
             }
         }
-        let store = dir.path().join("archived");
-        let engine = Engine::open(&store, options()).unwrap();
-        let task = engine.start_task("t", "ana").unwrap();
-        task.append(body(0, 1, 100)).unwrap();
-        // One that compresses well, so that the archive file is short.
-        for n in 0..6 {
-            let text = "milepost ".repeat(5000 + n);
-            task.append(milepost::events::Message::text("user", &text)).unwrap();
-        }
-        task.append(bytes(1, 400)).unwrap();
-        engine.store().drain().unwrap();
-        task.append(body(1, 1, 100)).unwrap();
-        engine.store().drain().unwrap();
-        engine.close().unwrap();
-        for path in files(&store.join("archive"), ".mpa").unwrap().iter().take(1) {
-            let file = fs::read(path).unwrap();
-            let file = ours(file, |header| ArchiveHeader(*header).encode());
-            for flags in [0, 0x80] {
-                self.put("archive", &format!("packed {flags:x}"), &[flags], &file);
-            }
-        }
-        self.small_archive();
+        self.archives();
     }
 
-    /// An archive file of two short blocks that are not packed.
-    fn small_archive(&self) {
-        let header = samples::segment();
-        let mut file = ArchiveHeader(header).encode();
-        let (mut seq, mut check) = (header.first, header.prev);
-        for block in 0..2_u8 {
-            let mut raw = Vec::new();
-            let mut count = 0;
-            for (_, _, _, payload) in samples::groups().into_iter().take(1 + usize::from(block)) {
-                let mut frame = vec![0; FRAME_HEADER_LEN];
-                frame.extend_from_slice(&payload);
-                let epoch = header.epoch;
-                check = milepost_codec::seal_frame(&mut frame, seq, epoch, false, &check, None);
-                (seq, count) = (seq + 1, count + 1);
-                raw.extend_from_slice(&frame);
+    /// Archive files of two rounds: with blocks that are not packed, and with packed ones.
+    fn archives(&self) {
+        let kinds = [("small", Packing::Later, 1), ("packed", Packing::Level(1), 40)];
+        for (name, packing, copies) in kinds {
+            let file = archive::file(packing, copies);
+            let (header, rest) = file.split_at(BlockFileHeader::LEN);
+            let input = [&header[..SEGMENT_HEADER_USED], rest].concat();
+            for flags in [0, 0x80, 0xc0] {
+                self.put("archive", &format!("{name} {flags:x}"), &[flags], &input);
             }
-            assert!(raw.len() < ARCHIVE_BLOCK_RAW_MAX);
-            ArchiveBlock::encode(&raw, count, seq - u64::from(count), &mut file);
-        }
-        ArchiveBlock::encode_end(seq, false, &mut file);
-        for flags in [0, 0x80, 0xc0] {
-            self.put("archive", &format!("small {flags:x}"), &[flags], &file);
         }
     }
 
@@ -453,15 +422,10 @@ impl Seeds {
     }
 }
 
-/// A file of a store as one of the store that inputs are of.
-fn ours(mut file: Vec<u8>, encode: impl Fn(&SegmentHeader) -> Vec<u8>) -> Vec<u8> {
-    // The header is laid out alike; the magic of an archive file is put back with it.
-    let archive = file.starts_with(b"MPAR");
-    let header = match archive {
-        true => ArchiveHeader::decode(&file).unwrap().0,
-        false => SegmentHeader::decode(&file).unwrap(),
-    };
-    let header = encode(&SegmentHeader { store: StoreId([5; 16]), ..header });
+/// A segment of a store as one of the store that inputs are of.
+fn ours(mut file: Vec<u8>) -> Vec<u8> {
+    let header = SegmentHeader::decode(&file).unwrap();
+    let header = SegmentHeader { store: StoreId([5; 16]), ..header }.encode();
     file[..header.len()].copy_from_slice(&header);
     file
 }

@@ -13,6 +13,12 @@ pub trait Chunks: Send + Sync {
     /// that it refers to.
     fn put(&self, content: &[u8], pieces: bool) -> Result<ChunkId>;
 
+    /// Stores a piece of a sequence, given its framed items. A storage that can make the piece
+    /// again need not keep them.
+    fn put_piece(&self, items: &[u8]) -> Result<ChunkId> {
+        self.put(items, false)
+    }
+
     /// Returns the content of `id`, checked against it. Fails with `NotFound` if there is none.
     fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>>;
 }

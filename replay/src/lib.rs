@@ -61,6 +61,7 @@ pub use milepost_codec::{Error, ErrorKind, Result};
 pub use reducer::{Reducer, fold};
 pub use run_state::{
     Entry, Guidance, LastError, MessageRange, OpenCall, RunReducer, RunState, Step, StepStatus,
+    piece_items, piece_source,
 };
 pub use sequence::{Item, Sequence, SequenceIter};
 pub use serde_reducer::SerdeReducer;

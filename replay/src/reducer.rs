@@ -67,6 +67,24 @@ pub trait Reducer: Send + Sync + 'static {
     /// Decodes a state. Fails with `Corrupt` if the bytes are not a state.
     fn decode(&self, bytes: &[u8]) -> Result<Self::State>;
 
+    /// Encodes a state for a snapshot. Returns the bytes, and the chunks that they refer to. Parts
+    /// that `chunks` can make again of events need not be in the bytes. Equal states give equal
+    /// bytes.
+    fn encode_snapshot(
+        &self,
+        state: &Self::State,
+        chunks: &dyn Chunks,
+    ) -> Result<(Vec<u8>, Vec<ChunkId>)> {
+        let _ = chunks;
+        Ok((self.encode(state)?, self.refers(state)))
+    }
+
+    /// Decodes a state from the bytes of [`Reducer::encode_snapshot`].
+    fn decode_snapshot(&self, bytes: &[u8], chunks: &dyn Chunks) -> Result<Self::State> {
+        let _ = chunks;
+        self.decode(bytes)
+    }
+
     /// Decodes a state of another version. Retention keeps states of trimmed events, which cannot
     /// be folded again. A reducer with a new version must decode the states of the previous one
     /// here.

@@ -3,9 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use milepost_codec::{Block, Hash, Offset, SectionRef, Sections};
+use milepost_codec::{Hash, Offset, SectionRef, Sections};
 
-/// Consecutive records of one log in memory: a block from sled, or a log batch of a frame.
+/// Consecutive records of one log in memory: a run of a block, or a log batch of a frame.
 #[derive(Debug, Clone)]
 pub struct Extent {
     /// The offset of the first record.
@@ -16,7 +16,7 @@ pub struct Extent {
     pub prev: Hash,
     /// The range of its sections in `bytes`.
     pub range: Range<usize>,
-    /// Bytes shared with the committed frame, or owned by the block.
+    /// Bytes shared with the committed frame, or with the runs of the block.
     pub bytes: Arc<Vec<u8>>,
 }
 
@@ -49,17 +49,14 @@ impl Extent {
     pub fn section_bytes(&self) -> &[u8] {
         self.bytes.get(self.range.clone()).expect("an extent lies in its bytes")
     }
-}
 
-impl From<Block> for Extent {
-    fn from(block: Block) -> Self {
-        let range = 0..block.sections.len();
-        Self {
-            first: block.first,
-            count: block.count,
-            prev: block.prev,
-            range,
-            bytes: Arc::new(block.sections),
+    /// Returns the extent without the bytes of other extents, if they are most of what it holds in
+    /// memory.
+    pub fn detached(self) -> Self {
+        if self.range.len() >= self.bytes.len() / 2 {
+            return self;
         }
+        let bytes = self.section_bytes().to_vec();
+        Self { range: 0..bytes.len(), bytes: Arc::new(bytes), ..self }
     }
 }

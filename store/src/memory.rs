@@ -139,7 +139,7 @@ impl Maintenance for MemoryStore {
         Ok(())
     }
 
-    fn settle(&self) {}
+    fn settle(&self, _: &dyn Fn() -> bool) {}
 
     fn disk_bytes(&self) -> Result<DiskBytes> {
         Ok(DiskBytes::default())

@@ -15,6 +15,9 @@ pub struct OpenOptions {
     pub create: bool,
     /// Opens for reading only: nothing in the folder is created, changed, locked or synced.
     pub read_only: bool,
+    /// The caller only reads. A small store that was closed cleanly is opened as with `read_only`,
+    /// which is quicker; any other is opened as usual.
+    pub only_reads: bool,
     /// The maximum bytes of commits that wait to be applied to sled; above it appends wait.
     pub backlog_bytes: usize,
     /// The size of sled's cache. Half of it again is for unpacked chunks.
@@ -32,6 +35,7 @@ impl Default for OpenOptions {
         Self {
             create: true,
             read_only: false,
+            only_reads: false,
             backlog_bytes: 16 << 20,
             cache_bytes: 32 << 20,
             clock: Arc::new(SystemClock),
@@ -46,6 +50,7 @@ impl fmt::Debug for OpenOptions {
         f.debug_struct("OpenOptions")
             .field("create", &self.create)
             .field("read_only", &self.read_only)
+            .field("only_reads", &self.only_reads)
             .field("backlog_bytes", &self.backlog_bytes)
             .field("cache_bytes", &self.cache_bytes)
             .finish_non_exhaustive()

@@ -101,9 +101,10 @@ pub trait Maintenance: Send + Sync {
     /// Waits until all commits made so far are applied.
     fn drain(&self) -> Result<()>;
 
-    /// Waits until few commits wait to be applied, so that less urgent work does not delay them, at
-    /// most until the commits made so far are applied.
-    fn settle(&self);
+    /// Waits while commits come faster than they are applied, so that less urgent work does not
+    /// delay them. Returns at once when `is_urgent` returns `true`, which is asked after each round
+    /// of the applier.
+    fn settle(&self, is_urgent: &dyn Fn() -> bool);
 
     /// Returns the disk usage.
     fn disk_bytes(&self) -> Result<DiskBytes>;

@@ -198,6 +198,16 @@ impl Tail {
         found
     }
 
+    /// Returns the first commit, and the number of log batches of each commit up to `seq`; `None`
+    /// if commits between them were never in the tail.
+    pub fn counts(&self, seq: Seq) -> Option<(Seq, Vec<u64>)> {
+        let commits = || self.commits.iter().take_while(|commit| commit.seq <= seq);
+        let first = commits().next()?.seq;
+        let is_dense = commits().zip(first..).all(|(commit, seq)| commit.seq == seq);
+        let counts = || commits().map(|commit| commit.groups.len() as u64).collect();
+        is_dense.then(|| (first, counts()))
+    }
+
     /// Returns the content of the commits up to `seq`: by log the extents and the head after them,
     /// and the changes of the index in commit order. The last change of an entry wins.
     pub fn up_to(&self, seq: Seq) -> (Vec<LogRuns>, Vec<IndexPut>) {

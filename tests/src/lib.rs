@@ -2,6 +2,7 @@
 //! under faults, a simulated disk, damaged stores, and a look at what became of them.
 
 pub mod acked;
+pub mod archive;
 pub mod bodies;
 pub mod disk;
 pub mod faulted;

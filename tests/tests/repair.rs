@@ -113,12 +113,18 @@ fn archive(root: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// The middle of what an archive file has after its header.
+fn middle(len: u64) -> u64 {
+    let header = milepost_codec::BlockFileHeader::LEN as u64;
+    header + (len - header) / 2
+}
+
 #[test]
 fn an_archive_file_that_is_damaged_inside_is_written_again_from_sled() {
     let (_dir, root) = killed();
     let file = archive(&root)[1].clone();
     let before = fs::read(&file).unwrap();
-    folder::flip(&file, before.len() as u64 / 2).unwrap();
+    folder::flip(&file, middle(before.len() as u64)).unwrap();
     let engine = Engine::open(&root, options()).unwrap();
     let expected = events(&engine);
     let faults = engine.integrity().verify(None, &mut |_, _| {}).unwrap().faults;
@@ -186,7 +192,7 @@ fn where_archive_and_sled_are_both_damaged_each_gives_what_it_has() {
     };
     let file = archive(&root)[1].clone();
     let len = fs::metadata(&file).unwrap().len();
-    folder::flip(&file, len / 2).unwrap();
+    folder::flip(&file, middle(len)).unwrap();
     fs::remove_dir_all(root.join("sled")).unwrap();
     let refused = Engine::open(&root, options()).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Corrupt, "{refused}");

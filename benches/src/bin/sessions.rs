@@ -2,7 +2,8 @@
 //!
 //! `cargo run --manifest-path benches/Cargo.toml --release --bin sessions -- DIR [MB]` writes files of about 20 MB, 400 MB in all unless told
 //! otherwise: prompts, answers in several lines, tools called one by one and together, snapshots, and now and then somebody goes
-//! back to an earlier prompt. The text is made up, the sizes are those of real sessions.
+//! back to an earlier prompt. The text is made up. The sizes are those of real sessions, of which 13 % of the lines are
+//! over 4 KiB and have 72 % of the bytes, and files are read again.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -52,9 +53,10 @@ impl Random {
         format!("{low:08x}-{:04x}-4{tail:03x}-8{:03x}-{end:012x}", high & 0xffff, high >> 20)
     }
 
-    /// Words, with quotes and newlines among them as code has.
+    /// Words, with quotes and newlines among them as code has. Some words are frequent, and most are rare, so that the
+    /// text packs as sessions do.
     fn text(&mut self, bytes: u64) -> String {
-        const WORDS: [&str; 12] = [
+        const OFTEN: [&str; 12] = [
             "the",
             "fn",
             "checkpoint",
@@ -70,11 +72,33 @@ impl Random {
         ];
         let mut text = String::new();
         while (text.len() as u64) < bytes {
-            let word = usize::try_from(self.below(12)).unwrap_or_default();
-            text.push_str(WORDS.get(word).copied().unwrap_or_default());
+            match self.below(2) {
+                0 => {
+                    let word = usize::try_from(self.below(12)).unwrap_or_default();
+                    text.push_str(OFTEN.get(word).copied().unwrap_or_default());
+                }
+                _ => self.word(&mut text),
+            }
             text.push(' ');
         }
         text
+    }
+
+    /// One of 4,096 words.
+    fn word(&mut self, text: &mut String) {
+        const PARTS: [&str; 16] = [
+            "an", "be", "con", "de", "er", "fi", "gra", "he", "in", "ju", "ko", "len", "ma", "no",
+            "ser", "ti",
+        ];
+        for _ in 0..3 {
+            let part = usize::try_from(self.below(16)).unwrap_or_default();
+            text.push_str(PARTS.get(part).copied().unwrap_or_default());
+        }
+    }
+
+    /// A length from 3,500 to 154,000: most are short, few are long, and the mean is 11,000.
+    fn length(&mut self) -> u64 {
+        2_000 + 150_000 / (1 + self.below(99)) + self.below(2_000)
     }
 }
 
@@ -85,12 +109,18 @@ struct Session<'a> {
     last: Option<String>,
     written: u64,
     second: u64,
+    /// Files of the project, which tools read again and again.
+    files: Vec<String>,
 }
+
+/// The most files of a project.
+const FILES: usize = 200;
 
 fn session(folder: &std::path::Path, bytes: u64, random: &mut Random) -> io::Result<()> {
     let id = random.uuid();
     let file = BufWriter::new(File::create(folder.join(format!("{id}.jsonl")))?);
-    let mut session = Session { random, file, id, last: None, written: 0, second: 0 };
+    let mut session =
+        Session { random, file, id, last: None, written: 0, second: 0, files: Vec::new() };
     let mut earlier = Vec::new();
     while session.written < bytes {
         if session.random.below(12) == 0 && !earlier.is_empty() {
@@ -167,12 +197,35 @@ impl Session<'_> {
             calls.push((call, self.said(&id, block)?));
         }
         for (call, line) in calls {
-            let length = 200 + self.random.below(6000);
-            let content = self.random.text(length);
+            let content = self.result();
             let block = json!({"type": "tool_result", "tool_use_id": call, "content": content});
             self.line("user", json!({"role": "user", "content": [block]}), Some(line))?;
         }
         Ok(())
+    }
+
+    /// Returns the result of a tool: a short text, or a file. Half of the files were read before,
+    /// and a quarter of those changed since.
+    fn result(&mut self) -> String {
+        if self.random.below(100) < 55 {
+            let length = 50 + self.random.below(1400);
+            return self.random.text(length);
+        }
+        let known = self.files.len();
+        if known == FILES || (known > 0 && self.random.below(2) == 0) {
+            let at = usize::try_from(self.random.below(known as u64)).unwrap_or_default();
+            let changed = self.random.text(60);
+            if let Some(file) = self.files.get_mut(at) {
+                if self.random.below(4) == 0 {
+                    file.push_str(&changed);
+                }
+                return file.clone();
+            }
+        }
+        let length = self.random.length();
+        let file = self.random.text(length);
+        self.files.push(file.clone());
+        file
     }
 }
 

@@ -3,7 +3,7 @@
 //! `just targets [quick] [ROW...]` with rows
 //! `one`, `many`, `batches`, `load`, `memory`, `marks`, `state`, `states`, `open`, `guards`, `verify`, `rebuild`, `list`, `cleanup`, `commands` and `sessions` (they need the command built beside this),
 //! and of workspaces beside a shadow git repository `files` (3,000 files, 32 MB; with `quick` 1,000), `files-large`
-//! (50,000 files, 1 GB) and `one-file` (100 MB). `quick` leaves the last two out where they are not named.
+//! (50,000 files, 1 GB) and `one-file` (100 MB); `restic` compares a folder of 3,000 files with it, if it is installed. `quick` leaves the last two out where they are not named.
 //! Stores and trees are made in the current folder, or in `MILEPOST_BENCH_DIR`; it should be on the disk that is
 //! asked about.
 //! `hooks` and `agent` are the hooks of coding agents, as whole processes, and a session of Claude Code, which
@@ -94,6 +94,9 @@ fn of_workspaces(quick: bool, wanted: impl Fn(&str) -> bool) {
         let size = Size::of(if quick { 1000 } else { 3000 });
         workspace::files(if quick { 3 } else { 7 }, size);
         workspace::disk(size, 100);
+    }
+    if wanted("restic") {
+        workspace::beside_restic(if quick { 1 } else { 3 }, Size::of(3000));
     }
     if named("one-file") {
         workspace::one_file(if quick { 1 } else { 3 }, 100_000_000);

@@ -7,6 +7,7 @@ mod okaywal;
 mod plain_sled;
 mod raw;
 mod redb;
+mod restic;
 mod sqlite;
 
 pub use fjall::Fjall;
@@ -16,4 +17,5 @@ pub use okaywal::OkayWal;
 pub use plain_sled::PlainSled;
 pub use raw::RawFile;
 pub use redb::Redb;
+pub use restic::Restic;
 pub use sqlite::{Sqlite, SqliteGroup};

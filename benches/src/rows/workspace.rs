@@ -4,6 +4,7 @@
 //! in the page cache. Each step is taken by us and then by git, and between them all is synced.
 
 mod both;
+mod restic;
 
 use std::path::Path;
 use std::process::Command;
@@ -12,6 +13,7 @@ use milepost::{Engine, Options};
 use milepost_workspace::{Workspace, WorkspaceOptions};
 
 use self::both::Both;
+pub use self::restic::beside_restic;
 use super::{folder, store};
 use crate::measure::{median, peak_mib, row};
 use crate::trees::{Tree, blocks, settle};
@@ -44,13 +46,14 @@ impl Size {
 /// What is measured of both, round by round.
 struct Step {
     name: &'static str,
+    peer: &'static str,
     figures: [Vec<f64>; 2],
     read: Option<u64>,
 }
 
 impl Step {
-    fn new(name: &'static str) -> Self {
-        Self { name, figures: Default::default(), read: None }
+    fn new(name: &'static str, peer: &'static str) -> Self {
+        Self { name, peer, figures: Default::default(), read: None }
     }
 
     fn took(&mut self, took: [f64; 2]) {
@@ -71,7 +74,7 @@ impl Step {
             Some(read) => format!("{} ({read} files read)", self.name),
             None => self.name.to_owned(),
         };
-        let peer = format!("git {}", ms(theirs));
+        let peer = format!("{} {}", self.peer, ms(theirs));
         row(&name, ms(ours), peer, theirs / ours, FASTER, false);
     }
 }
@@ -114,7 +117,7 @@ pub fn files(rounds: usize, size: Size) {
         "watched: right behind the change",
         "watched: restore of 5 changed files",
     ]
-    .map(Step::new);
+    .map(|name| Step::new(name, "git"));
     let (mut disk, mut dirs) = ([Vec::new(), Vec::new()], Vec::new());
     for _ in 0..rounds {
         let mut both = Both::begin(|place| Tree::make(place, size.files, size.bytes));
@@ -152,7 +155,8 @@ pub fn files(rounds: usize, size: Size) {
 pub fn one_file(rounds: usize, bytes: u64) {
     println!("a workspace of one file, {}", mb(bytes));
     let [mut first, mut line, mut behind] =
-        ["first snapshot", "one line changed", "right behind the change"].map(Step::new);
+        ["first snapshot", "one line changed", "right behind the change"]
+            .map(|name| Step::new(name, "git"));
     let mut dirs = Vec::new();
     for _ in 0..rounds {
         let mut both = Both::begin(|place| Tree::of_one(place, bytes));

@@ -162,7 +162,7 @@ fn on_found(store: &StoreArgs, command: &Command, out: &mut Out) -> Result<Attem
     };
     let found = match made.is_some() || needs.creates && store.is_missing() {
         true => Opened::Local(store.open_or_create_with_hooks(Options::default())?),
-        false => store.find(needs.hooks, needs.only_reads)?,
+        false => store.find(needs.hooks, needs.only_reads, needs.glances)?,
     };
     let engine = match found {
         Opened::Local(engine) => engine,

@@ -11,6 +11,8 @@ pub(super) struct Needs {
     pub(super) store: bool,
     /// Nothing changes: a read-only store is enough.
     pub(super) only_reads: bool,
+    /// One look at the store, and no longer than the command prints.
+    pub(super) glances: bool,
     /// The command may call hooks.
     pub(super) hooks: bool,
     /// The command creates the store if there is none.
@@ -24,12 +26,14 @@ const NONE: Needs = Needs {
     pager: false,
     store: false,
     only_reads: false,
+    glances: false,
     hooks: false,
     creates: false,
     attached: false,
 };
 const READS: Needs = Needs { only_reads: true, ..NONE };
-const READS_LONG: Needs = Needs { pager: true, ..READS };
+const GLANCES: Needs = Needs { glances: true, ..READS };
+const GLANCES_LONG: Needs = Needs { pager: true, ..GLANCES };
 const WRITES: Needs = Needs { hooks: true, ..NONE };
 
 impl Needs {
@@ -40,24 +44,25 @@ impl Needs {
         let picks = Self { hooks: true, attached: true, ..NONE };
         // No wildcard: a new command has to say what it needs.
         match command {
-            Command::Tasks(_) | Command::Lineages(_) | Command::Show(_) => READS_LONG,
-            Command::State(_) | Command::Blame(_) | Command::Checkpoints(_) => READS_LONG,
-            Command::States(_) | Command::Pins(_) | Command::Files(_) => READS_LONG,
-            Command::Search(_) | Command::Compare(_) | Command::Transcript(_) => READS_LONG,
-            Command::Diff(args) => Self { store: args.files, ..READS_LONG },
+            Command::Tasks(_) | Command::Lineages(_) | Command::Show(_) => GLANCES_LONG,
+            Command::State(_) | Command::Blame(_) | Command::Checkpoints(_) => GLANCES_LONG,
+            Command::States(_) | Command::Pins(_) | Command::Files(_) => GLANCES_LONG,
+            Command::Search(_) | Command::Compare(_) | Command::Transcript(_) => GLANCES_LONG,
+            Command::Diff(args) => Self { store: args.files, ..GLANCES_LONG },
             Command::Log(args) if args.follow => NONE,
-            Command::Log(_) => READS_LONG,
-            Command::Cat(_) | Command::Stats(_) | Command::Anchor => READS,
+            Command::Log(_) => GLANCES_LONG,
+            Command::Cat(_) => GLANCES,
+            Command::Stats(_) | Command::Anchor => READS,
             Command::Verify(_) => Self { attached: true, ..READS },
             Command::Share(_) => Self { attached: true, ..READS },
             Command::Export(_) => Self { store: true, attached: true, ..READS },
-            Command::Replay(args) => Self { store: args.check, ..READS },
+            Command::Replay(args) => Self { store: args.check, glances: !args.check, ..READS },
             Command::Bisect(args) => {
                 Self { store: true, attached: true, only_reads: args.by_hand.is_none(), ..NONE }
             }
             Command::Tui(_) => picks,
             Command::Checkpoint(_) if can_pick => picks,
-            Command::Checkpoint(_) => READS,
+            Command::Checkpoint(_) => GLANCES,
             Command::Restore(args) => match &args.address {
                 Some(_) => restores(args.options.dry_run),
                 None if can_pick => picks,

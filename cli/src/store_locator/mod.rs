@@ -66,8 +66,8 @@ pub enum Opened {
 
 impl StoreArgs {
     /// Finds the store, or the program that has it open. If neither works, a command that only
-    /// reads opens the store read-only.
-    pub fn find(&self, with_hooks: bool, only_reads: bool) -> Result<Opened> {
+    /// reads opens the store read-only; one that `glances` does so too if that is quicker.
+    pub fn find(&self, with_hooks: bool, only_reads: bool, glances: bool) -> Result<Opened> {
         if let Some(url) = self.url() {
             return Ok(Opened::Remote(Remote::at(&url)?));
         }
@@ -75,7 +75,7 @@ impl StoreArgs {
             true => self.there_with_hooks()?,
             false => self.there()?,
         };
-        self.found_at(&dir, &options, only_reads)
+        self.found_at(&dir, &options.only_reads(glances), only_reads)
     }
 
     /// Finds the store in a folder that was found before.

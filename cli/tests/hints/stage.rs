@@ -77,7 +77,9 @@ impl Stage {
     }
 
     /// Runs a command on a terminal: it is waited for a text, keys are pressed, and so on. Returns
-    /// the screens. The command is ended behind the last one.
+    /// the screens. If the last part is a text, the command is ended behind it; if it is keys, they
+    /// end the command: Ctrl-C after them would be a signal to a command that still works, and the
+    /// terminal would drop what the command wrote and is not read yet.
     fn press(&self, line: &str) -> String {
         let mut parts = line.split(" | ");
         let mut command = CommandBuilder::new("sh");
@@ -93,7 +95,10 @@ impl Stage {
         while let Some(text) = parts.next() {
             screens.push_str(&terminal.wait_for(text));
             screens.push('\n');
-            let Some(mut keys) = parts.next() else { break };
+            let Some(mut keys) = parts.next() else {
+                terminal.press(CTRL_C);
+                break;
+            };
             if let Some((line, rest)) = keys.strip_prefix("<Run ").and_then(|it| it.split_once('>'))
             {
                 assert_eq!(self.run(line), (0, String::new()));
@@ -101,7 +106,6 @@ impl Stage {
             }
             terminal.press(&keys.replace("<Enter>", "\r").replace("<Down>", DOWN));
         }
-        terminal.press(CTRL_C);
         terminal.ended();
         screens
     }

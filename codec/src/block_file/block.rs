@@ -65,6 +65,7 @@ pub struct Sealing<'a> {
 /// The header of a block, which is read before the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockHeader {
+    version: u16,
     flags: u16,
     raw_len: u32,
     stored_len: u32,
@@ -100,23 +101,22 @@ impl BlockHeader {
     /// Length of the header, in bytes.
     pub const LEN: usize = 64;
 
-    /// Decodes a header.
+    /// Decodes a header. The version is not compared before the hash, which covers it: a changed
+    /// byte is no other version.
     ///
     /// # Errors
     ///
-    /// `Corrupt`: the bytes are no header, or claim more than a block may have. `Unsupported`: it
-    /// has a newer version.
+    /// `Corrupt`: the bytes are no header, or claim more than a block may have.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(bytes, "block");
         if reader.array::<4>()? != *MAGIC {
             return Err(reader.corrupt("its magic", "other bytes"));
         }
-        check_version("block", reader.u16()?)?;
-        let flags = reader.u16()?;
+        let (version, flags) = (reader.u16()?, reader.u16()?);
         let (raw_len, stored_len, table_len) = (reader.u32()?, reader.u32()?, reader.u32()?);
         let (parts, dictionary) = (reader.u16()?, reader.u16()?);
         let (epoch, hash) = (reader.u64()?, Hash(reader.array()?));
-        let header = Self { flags, raw_len, stored_len, table_len, parts, epoch, hash };
+        let header = Self { version, flags, raw_len, stored_len, table_len, parts, epoch, hash };
         if flags & !KNOWN != 0 || dictionary != 0 {
             return Err(reader.corrupt("known flags", format!("{flags}, {dictionary}")));
         }
@@ -160,6 +160,11 @@ impl BlockHeader {
         usize::from(self.parts)
     }
 
+    /// Returns the length of the payload, unpacked, in bytes.
+    pub fn raw_len(&self) -> usize {
+        self.raw_len as usize
+    }
+
     /// Returns the length of the whole block, in bytes.
     pub fn block_len(&self) -> usize {
         Self::LEN + self.table_len as usize + self.stored_len as usize
@@ -186,6 +191,7 @@ pub(super) fn open<'a>(block: &'a [u8], kind: Parts, key: Option<&StoreKey>) -> 
     if !header.is_intact(block, key) {
         return Err(Error::corrupt("block", "bytes that match its hash", "others"));
     }
+    check_version("block", header.version)?;
     if header.kind() != kind {
         let expected = format!("a block of {kind:?}");
         return Err(Error::corrupt("block", expected, format!("one of {:?}", header.kind())));

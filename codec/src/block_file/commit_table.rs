@@ -60,6 +60,7 @@ pub struct CommitTable {
 /// The header of a commit table, which is read before the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommitTableHeader {
+    version: u16,
     flags: u16,
     first: Seq,
     commits: u32,
@@ -78,19 +79,17 @@ impl CommitTableHeader {
     /// Length of the header, in bytes.
     pub const LEN: usize = CHECKED_LEN + 16;
 
-    /// Decodes a header.
+    /// Decodes a header. The version is not compared before the check, which covers it.
     ///
     /// # Errors
     ///
-    /// `Corrupt`: the bytes are no header, or claim more than a table may have. `Unsupported`: it
-    /// has a newer version.
+    /// `Corrupt`: the bytes are no header, or claim more than a table may have.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(bytes, "commit table");
         if reader.array::<4>()? != *MAGIC {
             return Err(reader.corrupt("its magic", "other bytes"));
         }
-        check_version("commit table", reader.u16()?)?;
-        let (flags, first) = (reader.u16()?, reader.u64()?);
+        let (version, flags, first) = (reader.u16()?, reader.u16()?, reader.u64()?);
         let (commits, blocks) = (reader.u32()?, reader.u32()?);
         let (entries_len, zero) = (reader.u32()?, reader.u32()?);
         let (epoch, last, check) = (reader.u64()?, reader.array()?, reader.array()?);
@@ -104,7 +103,7 @@ impl CommitTableHeader {
             let found = format!("{commits} commits of {blocks} blocks in {entries_len}");
             return Err(reader.corrupt("numbers that fit", found));
         }
-        Ok(Self { flags, first, commits, blocks, entries_len, epoch, last, check })
+        Ok(Self { version, flags, first, commits, blocks, entries_len, epoch, last, check })
     }
 
     /// Returns the length of the whole table, in bytes.
@@ -154,6 +153,7 @@ impl CommitTable {
     /// # Errors
     ///
     /// `Corrupt`: the bytes do not match their check, or have other entries than the header says.
+    /// `Unsupported`: it has a newer version.
     pub fn decode(bytes: &[u8], key: Option<&StoreKey>) -> Result<Self> {
         let header = CommitTableHeader::decode(bytes)?;
         let (checked, rest) = bytes.split_at_checked(CommitTableHeader::LEN).unwrap_or_default();
@@ -165,6 +165,7 @@ impl CommitTable {
         if check_keyed(key, &[checked, rest]) != header.check {
             return Err(reader.corrupt("bytes that match its check", "others"));
         }
+        check_version("commit table", header.version)?;
         let mut blocks = Vec::with_capacity(header.blocks as usize);
         for _ in 0..header.blocks {
             blocks.push(Hash(reader.array()?));

@@ -1,5 +1,5 @@
-//! Block files: rounds of blocks, each with a commit table. `docs/BLOCKS.md` has the design.
-//! Nothing is stored in this form yet.
+//! Block files: packed blocks, and in the archive commit tables. Blocks of contents are not stored
+//! yet: `docs/BLOCKS.md` has the design.
 //!
 //! ```text
 //! mod.rs      header of a file      runs.rs          runs of logs, in a block
@@ -15,10 +15,10 @@ mod runs;
 pub use self::block::{BlockHeader, Packing, Sealing};
 pub use self::commit_table::{CommitCount, CommitTable, CommitTableHeader};
 pub use self::contents::{ContentBlock, ContentEntry};
-pub use self::runs::{Run, RunBlock};
+pub use self::runs::{BLOCK_RAW_TARGET, ROUND_RAW_MAX, Run, RunBlock, SECTION_RAW_TARGET};
 
-use crate::error::Result;
-use crate::segment::{SEGMENT_HEADER_LEN, SegmentHeader};
+use crate::error::{Error, Result};
+use crate::segment::{SEGMENT_HEADER_LEN, SEGMENT_HEADER_USED, SegmentHeader};
 
 const MAGIC: &[u8; 4] = b"MPBF";
 
@@ -41,8 +41,13 @@ impl BlockFileHeader {
     ///
     /// # Errors
     ///
-    /// `Corrupt`: the bytes are no header. `Unsupported`: it has a newer version.
+    /// `Corrupt`: the bytes are no header, or no zeros follow its fields. `Unsupported`: it has a
+    /// newer version.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
-        SegmentHeader::decode_with(bytes, MAGIC, "block file header").map(Self)
+        let header = SegmentHeader::decode_with(bytes, MAGIC, "block file header")?;
+        match bytes.get(SEGMENT_HEADER_USED..Self::LEN) {
+            Some(zeros) if zeros.iter().all(|byte| *byte == 0) => Ok(Self(header)),
+            _ => Err(Error::corrupt("block file header", "zeros after its fields", "others")),
+        }
     }
 }

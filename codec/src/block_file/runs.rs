@@ -2,12 +2,25 @@
 
 use std::ops::Range;
 
-use crate::block_file::block::{self, Parts, Sealing};
+use crate::block_file::block::{self, PARTS_MAX, Parts, Sealing};
 use crate::error::Result;
+use crate::frame::FRAME_PAYLOAD_MAX;
 use crate::id::{Hash, LogId, LogKind, Offset, TaskNo};
 use crate::key::StoreKey;
 use crate::section::Sections;
 use crate::wire::put_varint;
+
+/// Target size of a block of runs, in bytes of sections. Larger blocks compress better, but reading
+/// one event decompresses the whole block.
+pub const BLOCK_RAW_TARGET: usize = 64 << 10;
+
+/// Target size of a section, in bytes of records. Sections of this size fill blocks well without a
+/// cut, and one event is checked without the rest of its block.
+pub const SECTION_RAW_TARGET: usize = 8 << 10;
+
+/// The most bytes of sections in the blocks of a round: a commit of the largest size, and 8 MiB
+/// more.
+pub const ROUND_RAW_MAX: usize = FRAME_PAYLOAD_MAX + (8 << 20);
 
 /// Sections of one log that follow each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +52,11 @@ pub struct RunBlock {
 }
 
 impl RunBlock {
-    /// Appends a block of runs, each with its sections, to `out`. Returns the hash of the block.
+    /// The most runs of a block.
+    pub const RUNS_MAX: usize = PARTS_MAX;
+
+    /// Appends a block of runs, each with its encoded sections, to `out`. Returns the hash of the
+    /// block.
     ///
     /// # Errors
     ///
@@ -52,21 +69,22 @@ impl RunBlock {
     /// let run = Run { log, first: 7, count: 0, indexed: false, prev: Hash::ZERO };
     /// let of = Sealing { packing: Packing::Level(1), rewritten: false, epoch: 5, key: None };
     /// let mut block = Vec::new();
-    /// RunBlock::encode(&[(run, b"")], &of, &mut block)?;
+    /// RunBlock::encode(&[(run, vec![b""])], &of, &mut block)?;
     /// assert_eq!(RunBlock::decode(&block, None)?.runs().collect::<Vec<_>>(), [run]);
     /// # Ok::<(), milepost_codec::Error>(())
     /// ```
-    pub fn encode(runs: &[(Run, &[u8])], of: &Sealing<'_>, out: &mut Vec<u8>) -> Result<Hash> {
+    pub fn encode(runs: &[(Run, Vec<&[u8]>)], of: &Sealing<'_>, out: &mut Vec<u8>) -> Result<Hash> {
         let (mut table, mut raw) = (Vec::new(), Vec::new());
         for (run, sections) in runs {
+            let begin = raw.len();
+            sections.iter().for_each(|bytes| raw.extend_from_slice(bytes));
             put_varint(&mut table, run.log.task.0);
             put_varint(&mut table, u64::from(run.log.kind.number()));
             put_varint(&mut table, run.first);
             put_varint(&mut table, u64::from(run.count));
-            put_varint(&mut table, sections.len() as u64);
+            put_varint(&mut table, (raw.len() - begin) as u64);
             table.push(u8::from(run.indexed));
             table.extend_from_slice(&run.prev.0);
-            raw.extend_from_slice(sections);
         }
         block::seal((Parts::Runs, runs.len()), &table, &raw, of, out)
     }
@@ -76,6 +94,7 @@ impl RunBlock {
     /// # Errors
     ///
     /// `Corrupt`: the bytes do not match their hash, or the table does not match the payload.
+    /// `Unsupported`: the block has a newer version.
     pub fn decode(bytes: &[u8], key: Option<&StoreKey>) -> Result<Self> {
         let mut opened = block::open(bytes, Parts::Runs, key)?;
         let table = &mut opened.table;
@@ -111,7 +130,17 @@ impl RunBlock {
 
     /// Returns the sections of the run at `n`; none if there is no such run.
     pub fn sections(&self, n: usize) -> Sections<'_> {
-        let range = self.runs.get(n).map_or(0..0, |(_, range)| range.clone());
-        Sections::new(self.raw.get(range).unwrap_or_default())
+        Sections::new(self.raw.get(self.range(n)).unwrap_or_default())
+    }
+
+    /// Returns the range of the sections of the run at `n` in the unpacked bytes; an empty one if
+    /// there is no such run.
+    pub fn range(&self, n: usize) -> Range<usize> {
+        self.runs.get(n).map_or(0..0, |(_, range)| range.clone())
+    }
+
+    /// Returns the runs, each with the range of its sections in the bytes that follow.
+    pub fn into_parts(self) -> (Vec<(Run, Range<usize>)>, Vec<u8>) {
+        (self.runs, self.raw)
     }
 }

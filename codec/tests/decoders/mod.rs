@@ -3,10 +3,9 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use milepost_codec::{
-    ArchiveBlock, ArchiveHeader, Base, BaseKey, Block, BlockFileHeader, Body, ChunkEntry,
-    ChunkGroup, ChunkList, CommitTable, CommitTableHeader, ContentBlock, Control, Error,
-    FrameHeader, Header, LogBatches, Node, Piece, Records, RestoreIntent, Result, RunBlock,
-    SectionRef, Sections, SegmentHeader, Skip, Snapshot,
+    Base, BaseKey, BlockFileHeader, Body, ChunkEntry, ChunkGroup, ChunkList, CommitTable,
+    CommitTableHeader, ContentBlock, Control, Error, FrameHeader, Header, LogBatches, Node, Piece,
+    Records, RestoreIntent, Result, RunBlock, SectionRef, Sections, SegmentHeader, Skip, Snapshot,
 };
 
 use super::samples;
@@ -62,7 +61,7 @@ static CONTROLS: [Decoder; 17] = bodies!(
     256 257 258 259 260 261 262 263 264 265 266 267 268 269 270 271 272
 );
 
-static OTHERS: [Decoder; 25] = [
+static OTHERS: [Decoder; 22] = [
     plain(
         "header",
         |b| Header::decode(b).map(drop),
@@ -83,22 +82,6 @@ static OTHERS: [Decoder; 25] = [
         || vec![samples::segment().encode()],
     ),
     checked(
-        "archive header",
-        |b| ArchiveHeader::decode(b).map(drop),
-        || vec![ArchiveHeader(samples::segment()).encode()],
-    ),
-    checked("archive block", read_archive_block, || {
-        let mut small = Vec::new();
-        ArchiveBlock::encode(&samples::incompressible(40), 1, 12, &mut small);
-        let mut large = Vec::new();
-        ArchiveBlock::encode(&[7; 5000], 1, 12, &mut large);
-        vec![small, large]
-    }),
-    checked("block", read_block, || {
-        let log = samples::log();
-        vec![samples::block().encode(log, None), samples::large_block().encode(log, None)]
-    }),
-    checked(
         "chunk",
         |b| ChunkEntry::decode(b).map(drop),
         || {
@@ -117,9 +100,13 @@ static OTHERS: [Decoder; 25] = [
     checked("block of runs", read_runs, || samples::run_blocks(None).into()),
     checked("block of contents", read_contents, || samples::content_blocks().into()),
     checked("commit table", read_commit_table, || {
-        let mut out = Vec::new();
-        samples::commit_table().encode(5, None, &mut out).unwrap();
-        vec![out]
+        let tables = [(samples::commit_table(), 5), (samples::end_table(), 0)];
+        let encode = |(table, epoch): (CommitTable, u64)| {
+            let mut out = Vec::new();
+            table.encode(epoch, None, &mut out).unwrap();
+            out
+        };
+        tables.map(encode).into()
     }),
     checked("chunk group", read_chunk_group, || samples::chunk_groups().into()),
     plain("tree node", read_node, || {
@@ -173,8 +160,9 @@ pub static DECODERS: std::sync::LazyLock<Vec<&'static Decoder>> =
 
 fn read_runs(bytes: &[u8]) -> Result<()> {
     let block = RunBlock::decode(bytes, None)?;
-    for n in 0..block.runs().len() {
-        block.sections(n).for_each(drop);
+    for (n, run) in block.runs().enumerate() {
+        assert!(run.end() >= run.first);
+        walk_sections(block.sections(n).rest())?;
     }
     Ok(())
 }
@@ -268,20 +256,6 @@ fn read_frame(bytes: &[u8]) -> Result<()> {
     let (header, payload) = FrameHeader::read(bytes, None)?;
     assert!(header.stride() >= payload.len() as u64);
     if header.closed { Ok(()) } else { walk_groups(payload) }
-}
-
-fn read_archive_block(bytes: &[u8]) -> Result<()> {
-    let block = ArchiveBlock::decode_header(bytes)?;
-    let (header, payload) = bytes.split_at(ArchiveBlock::HEADER_LEN);
-    let payload = payload.get(..block.stored_len());
-    let payload = payload.ok_or_else(|| Error::corrupt("archive block", "a payload", "less"))?;
-    block.decode(header, payload).map(drop)
-}
-
-fn read_block(bytes: &[u8]) -> Result<()> {
-    let block = Block::decode(samples::log(), bytes, None)?;
-    assert!(block.end() >= block.first);
-    block.sections().try_for_each(|section| walk_section(&section?))
 }
 
 fn read_json(bytes: &[u8]) -> Result<()> {

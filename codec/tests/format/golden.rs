@@ -9,10 +9,10 @@ use std::path::Path;
 use crate::samples;
 use data_encoding::HEXLOWER;
 use milepost_codec::{
-    AckWatermark, ArchiveBlock, ArchiveHeader, Base, BaseKey, Block, BlockFileHeader, BlockHeader,
-    Body, Chain, ChunkEntry, ChunkGroup, ChunkList, CommitTable, ContentBlock, Control,
-    FrameHeader, Hash, Header, LogBatches, Node, Origin, Piece, Records, RestoreIntent, RunBlock,
-    SEGMENT_HEADER_LEN, SEGMENT_HEADER_USED, Sections, SegmentHeader, Skip, Snapshot, StoreKey,
+    AckWatermark, Base, BaseKey, BlockFileHeader, BlockHeader, Body, Chain, ChunkEntry, ChunkGroup,
+    ChunkList, CommitTable, CommitTableHeader, ContentBlock, Control, FrameHeader, Hash, Header,
+    LogBatches, Node, Origin, Piece, Records, RestoreIntent, RunBlock, SEGMENT_HEADER_LEN,
+    SEGMENT_HEADER_USED, Sections, SegmentHeader, Skip, Snapshot, StoreKey,
 };
 
 /// Compares named bytes with `golden/NAME.hex`, in which each stands on a line of its own.
@@ -154,53 +154,11 @@ fn frames_and_segments_are_stored_as_ever() {
     let bytes = header.encode();
     assert_eq!((bytes.len(), SegmentHeader::decode(&bytes).unwrap()), (SEGMENT_HEADER_LEN, header));
     assert!(bytes[80..].iter().all(|b| *b == 0));
-    let archive = ArchiveHeader(header).encode();
-    assert_eq!(ArchiveHeader::decode(&archive).unwrap(), ArchiveHeader(header));
     let recycled = SegmentHeader { recycled: true, ..header };
     let again = recycled.encode();
     assert_eq!(SegmentHeader::decode(&again).unwrap(), recycled);
-    let cases = [
-        ("segment", bytes[..80].to_vec()),
-        ("archive", archive),
-        ("used again", again[..80].to_vec()),
-    ];
-    golden(
-        "segment",
-        "headers of segments (zeros follow) and archives",
-        &named(&cases, Vec::clone),
-    );
-}
-
-#[test]
-fn blocks_and_archive_blocks_are_stored_as_ever() {
-    let block = samples::block();
-    let bytes = block.encode(samples::log(), None);
-    assert_eq!(Block::decode(samples::log(), &bytes, None).unwrap(), block);
-    assert_eq!(bytes[6..8], [0, 0], "not packed, so that no zstd version matters");
-    golden("block", "a block that is not packed", &[("as it is".to_owned(), bytes)]);
-
-    let packed = samples::large_block();
-    let bytes = packed.encode(samples::log(), None);
-    assert_eq!(bytes[6..8], [1, 0]);
-    assert_eq!(Block::decode(samples::log(), &bytes, None).unwrap(), packed);
-
-    let frames = samples::incompressible(40);
-    let mut cases = Vec::new();
-    for (name, raw, frames) in [("one frame", frames.as_slice(), 1), ("last", &[], 0)] {
-        let mut bytes = Vec::new();
-        ArchiveBlock::encode(raw, frames, 12, &mut bytes);
-        let (header, payload) = bytes.split_at(ArchiveBlock::HEADER_LEN);
-        assert_eq!(header[4..8], [0; 4], "not packed");
-        let read = ArchiveBlock::decode_header(header).unwrap();
-        assert_eq!((read.frames, read.first, read.stored_len()), (frames, 12, payload.len()));
-        assert_eq!(read.decode(header, payload).unwrap(), raw);
-        cases.push((name.to_owned(), bytes));
-    }
-    let mut bytes = Vec::new();
-    ArchiveBlock::encode_end(12, true, &mut bytes);
-    assert!(ArchiveBlock::decode_header(&bytes).unwrap().rewritten);
-    cases.push(("last, written again".to_owned(), bytes));
-    golden("archive_block", "archive blocks that are not packed", &cases);
+    let cases = [("segment", bytes[..80].to_vec()), ("used again", again[..80].to_vec())];
+    golden("segment", "headers of segments (zeros follow)", &named(&cases, Vec::clone));
 }
 
 #[test]
@@ -258,22 +216,18 @@ fn the_acknowledged_commit_is_stored_as_ever() {
 }
 
 #[test]
-fn with_a_key_chains_frames_and_blocks_are_stored_as_ever() {
+fn with_a_key_chains_and_frames_are_stored_as_ever() {
     let key = StoreKey::new(&[9; 32]);
     let chain = Chain::new(Origin([1; 16]), samples::log()).keyed(Some(&key));
     let next = chain.next(3, &chain.root(), b"header", &Hash([4; 32]));
     let frame = samples::frame_with(&[1], false, Some(&key));
-    let block = samples::block().encode(samples::log(), Some(&key));
     assert!(FrameHeader::read(&frame, Some(&key)).is_ok());
     assert!(FrameHeader::read(&frame, None).is_err());
-    assert!(Block::decode(samples::log(), &block, Some(&key)).is_ok());
-    assert!(Block::decode(samples::log(), &block, None).is_err());
     let cases = [
         ("id of the key", key.id().to_vec()),
         ("chain, root", chain.root().0.to_vec()),
         ("chain, next", next.0.to_vec()),
         ("frame", frame),
-        ("block", block),
     ];
     let about = "what a key of 32 bytes, each 9, changes";
     golden("keyed", about, &named(&cases, Vec::clone));
@@ -290,6 +244,13 @@ fn block_files_are_stored_as_ever() {
     let ([contents, packed_contents], mut commits) = (samples::content_blocks(), Vec::new());
     table.encode(5, None, &mut commits).unwrap();
     assert_eq!(CommitTable::decode(&commits, None).unwrap(), table);
+    let (end, mut end_bytes, mut keyed_end) = (samples::end_table(), Vec::new(), Vec::new());
+    end.encode(0, None, &mut end_bytes).unwrap();
+    assert_eq!(end_bytes.len(), CommitTableHeader::LEN);
+    assert_eq!(CommitTable::decode(&end_bytes, None).unwrap(), end);
+    end.encode(0, Some(&key), &mut keyed_end).unwrap();
+    assert_eq!(CommitTable::decode(&keyed_end, Some(&key)).unwrap(), end);
+    assert!(CommitTable::decode(&keyed_end, None).is_err());
 
     let read = RunBlock::decode(&packed, None).unwrap();
     assert!(BlockHeader::decode(&packed).unwrap().block_len() < read.sections(0).rest().len());
@@ -306,6 +267,8 @@ fn block_files_are_stored_as_ever() {
         ("the same with a key of 32 bytes, each 9", keyed),
         ("three contents, rewritten", contents),
         ("commit table", commits),
+        ("the last table of an archive file", end_bytes),
+        ("the same with the key", keyed_end),
     ];
     golden("block_file", "block files", &named(&cases, Vec::clone));
 }

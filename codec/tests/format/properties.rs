@@ -4,14 +4,15 @@
 
 use crate::arbitrary::{self, config};
 use milepost_codec::{
-    ArchiveBlock, Base, BaseKey, Block, BlockBuilder, BlockHeader, Body, ChunkEntry, ChunkGroup,
-    ChunkList, CommitCount, CommitTable, CommitTableHeader, ContentBlock, ContentEntry, Control,
-    FRAME_HEADER_LEN, FrameHeader, Hash, Header, LogBatches, LogId, LogKind, Node, Packing, Piece,
-    RecordRef, Records, RestoreIntent, Run, RunBlock, Sealing, Sections, SegmentHeader, Skip,
-    Snapshot, StoreId, TaskNo, begin_log_batch, encode_record, seal_frame,
+    Base, BaseKey, BlockHeader, Body, ChunkEntry, ChunkGroup, ChunkList, CommitCount, CommitTable,
+    CommitTableHeader, ContentBlock, ContentEntry, Control, FRAME_HEADER_LEN, FrameHeader, Hash,
+    Header, LogBatches, LogId, LogKind, Node, Packing, Piece, RecordRef, Records, RestoreIntent,
+    Run, RunBlock, Sealing, Sections, SegmentHeader, Skip, Snapshot, StoreId, TaskNo,
+    begin_log_batch, encode_record, seal_frame,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::sample::Index;
 
 proptest! {
     #![proptest_config(config(400))]
@@ -138,63 +139,6 @@ proptest! {
     }
 
     #[test]
-    fn a_block_comes_back_under_its_own_log_only(
-        sections in vec(arbitrary::section(), 0..5),
-        (first, prev) in (0..u64::MAX / 2, arbitrary::hash()),
-        (log, other) in (arbitrary::log(), arbitrary::log()),
-    ) {
-        let mut bytes = Vec::new();
-        sections.iter().for_each(|section| section.as_ref().encode(&mut bytes));
-        let count = sections.iter().map(|section| section.count).sum();
-        let block = Block { first, count, prev, sections: bytes };
-        let stored = block.encode(log, None);
-        prop_assert_eq!(&Block::decode(log, &stored, None).unwrap(), &block);
-        prop_assert_eq!(block.end(), first + u64::from(count));
-        if other != log {
-            prop_assert!(Block::decode(other, &stored, None).is_err());
-        }
-    }
-
-    #[test]
-    fn blocks_hold_all_sections_that_went_in(
-        sections in vec(arbitrary::section(), 0..30),
-        repeat in 1..20_usize,
-    ) {
-        let sections: Vec<_> = sections.iter().filter(|s| s.count > 0).cycle()
-            .take(sections.len() * repeat).collect();
-        let mut builder = BlockBuilder::at(5, milepost_codec::Hash::ZERO);
-        for (n, section) in sections.iter().enumerate() {
-            builder.push(&section.as_ref(), milepost_codec::Hash([n as u8; 32]));
-        }
-        let (mut next, mut left) = (5, sections.iter());
-        for block in builder.finish() {
-            prop_assert_eq!(block.first, next);
-            next = block.end();
-            let mut count = 0;
-            for read in block.sections().map(Result::unwrap) {
-                prop_assert_eq!(read, left.next().unwrap().as_ref());
-                count += read.count;
-            }
-            prop_assert_eq!(block.count, count);
-        }
-        prop_assert!(left.next().is_none());
-    }
-
-    #[test]
-    fn an_archive_block_comes_back(
-        raw in prop_oneof![vec(any::<u8>(), 0..300), (0..9000_usize).prop_map(|n| vec![7; n])],
-        (frames, first) in any::<(u32, u64)>(),
-    ) {
-        let mut bytes = Vec::new();
-        ArchiveBlock::encode(&raw, frames, first, &mut bytes);
-        let (header, payload) = bytes.split_at(ArchiveBlock::HEADER_LEN);
-        let block = ArchiveBlock::decode_header(header).unwrap();
-        prop_assert_eq!((block.frames, block.first), (frames, first));
-        prop_assert_eq!(block.stored_len(), payload.len());
-        prop_assert_eq!(block.decode(header, payload).unwrap(), raw);
-    }
-
-    #[test]
     fn a_chunk_comes_back(
         content in prop_oneof![vec(any::<u8>(), 0..300), (0..9000_usize).prop_map(|n| vec![7; n])],
         pieces in any::<bool>(),
@@ -225,22 +169,30 @@ proptest! {
     #[test]
     fn a_block_of_runs_comes_back(
         runs in vec(
-            (any::<u64>(), any::<u32>(), 0..1_u64 << 40, any::<bool>(), 0..300_usize),
+            (any::<u64>(), any::<u32>(), 0..1_u64 << 40, any::<bool>(), vec(any::<u8>(), 0..300)),
             1..20,
         ),
         level in prop_oneof![Just(None), (1..10_i32).prop_map(Some)],
+        cuts in vec(any::<Index>(), 0..3),
         rewritten: bool,
         epoch: u64,
     ) {
         let packing = level.map_or(Packing::Later, Packing::Level);
-        let runs: Vec<_> = runs.into_iter().map(|(task, number, first, indexed, len)| {
+        let runs: Vec<_> = runs.into_iter().map(|(task, number, first, indexed, bytes)| {
             let log = LogId { task: TaskNo(task), kind: LogKind::from_number(number) };
-            let run = Run { log, first, count: len as u32, indexed, prev: Hash([7; 32]) };
-            (run, vec![3; len])
+            let count = bytes.len() as u32;
+            (Run { log, first, count, indexed, prev: Hash([7; 32]) }, bytes)
         }).collect();
         let of = Sealing { packing, rewritten, epoch, key: None };
         let mut bytes = Vec::new();
-        let given: Vec<_> = runs.iter().map(|(run, bytes)| (*run, bytes.as_slice())).collect();
+        // The sections of a run come in one slice or in several, which makes no difference.
+        let slices = |bytes| cuts.iter().fold(vec![bytes], |mut slices: Vec<&[u8]>, cut| {
+            let last = slices.pop().unwrap();
+            let (front, back) = last.split_at(cut.index(last.len() + 1));
+            slices.extend([front, back]);
+            slices
+        });
+        let given: Vec<_> = runs.iter().map(|(run, bytes)| (*run, slices(bytes))).collect();
         let hash = RunBlock::encode(&given, &of, &mut bytes).unwrap();
         let header = BlockHeader::decode(&bytes).unwrap();
         prop_assert_eq!((header.hash, header.block_len()), (hash, bytes.len()));
@@ -250,6 +202,14 @@ proptest! {
         let read = RunBlock::decode(&bytes, None).unwrap();
         let all: Vec<_> = read.runs().enumerate()
             .map(|(n, run)| (run, read.sections(n).rest().to_vec())).collect();
+        prop_assert_eq!(&all, &runs);
+        prop_assert_eq!(header.raw_len(), all.iter().map(|(_, bytes)| bytes.len()).sum::<usize>());
+        let ranges: Vec<_> = (0..=runs.len()).map(|n| read.range(n)).collect();
+        let (parts, raw) = read.into_parts();
+        prop_assert!(parts.iter().map(|(_, range)| range).eq(&ranges[..runs.len()]));
+        prop_assert_eq!(&ranges[runs.len()], &(0..0));
+        let all: Vec<_> =
+            parts.into_iter().map(|(run, range)| (run, raw[range].to_vec())).collect();
         prop_assert_eq!(all, runs);
     }
 

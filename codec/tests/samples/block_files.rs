@@ -21,9 +21,10 @@ pub fn run_blocks(key: Option<&StoreKey>) -> [Vec<u8>; 2] {
     let run = |log: LogId, first, indexed| Run { log, first, count: 2, indexed, prev: hash(6) };
     let long = sections.repeat(40);
     [(Packing::Later, &sections), (Packing::Level(1), &long)].map(|(packing, sections)| {
+        let (front, back) = sections.split_at(sections.len() / 2);
         let runs = [
-            (run(log(), 300, false), sections.as_slice()),
-            (run(LogId::control(TaskNo(9)), 0, true), sections.as_slice()),
+            (run(log(), 300, false), vec![sections.as_slice()]),
+            (run(LogId::control(TaskNo(9)), 0, true), vec![front, back]),
         ];
         let mut out = Vec::new();
         RunBlock::encode(&runs, &sealing(packing, key), &mut out).unwrap();
@@ -59,4 +60,9 @@ pub fn commit_table() -> CommitTable {
         blocks: vec![hash(1), hash(2)],
         last: [3; 16],
     }
+}
+
+/// The last table of an archive file.
+pub fn end_table() -> CommitTable {
+    CommitTable { is_last: true, first: 15, commits: Vec::new(), blocks: Vec::new(), last: [3; 16] }
 }

@@ -9,10 +9,10 @@ mod block_files;
 mod bodies;
 mod trees;
 
-pub use block_files::{block_file, commit_table, content_blocks, run_blocks, sealing};
+pub use block_files::{block_file, commit_table, content_blocks, end_table, run_blocks, sealing};
 pub use bodies::{bodies, controls};
 use milepost_codec::{
-    Base, BaseKey, Block, BodyForm, CheckpointId, ChunkId, ChunkList, FRAME_HEADER_LEN, Hash, Head,
+    Base, BaseKey, BodyForm, CheckpointId, ChunkId, ChunkList, FRAME_HEADER_LEN, Hash, Head,
     Header, LineageId, LogId, Offset, Origin, Piece, ReducerState, Salts, SectionRef, Seed,
     SegmentHeader, Snapshot, StoreId, StoreKey, TaskNo, begin_log_batch, encode_record, seal_frame,
 };
@@ -131,30 +131,6 @@ pub fn incompressible(len: usize) -> Vec<u8> {
     }
     out.truncate(len);
     out
-}
-
-/// A block too small to be packed: its stored form holds the section as it is.
-pub fn block() -> Block {
-    let mut records = Vec::new();
-    encode_record(&mut records, &headers()[1].1.encode(), BodyForm::Inline, b"a short body");
-    let seed = incompressible(16).try_into().unwrap();
-    let salts = Salts::Seeded(Seed(seed), 0);
-    let mut sections = Vec::new();
-    SectionRef { seq: 5, salts, count: 1, records: &records }.encode(&mut sections);
-    Block { first: OFFSET, count: 1, prev: hash(0x44), sections }
-}
-
-/// A block that is packed.
-pub fn large_block() -> Block {
-    let mut records = Vec::new();
-    for n in 0..200_u32 {
-        let header = Header { kind: 2, time_us: u64::from(n), ..Header::default() };
-        encode_record(&mut records, &header.encode(), BodyForm::Inline, &[7; 40]);
-    }
-    let mut sections = Vec::new();
-    let salts = Salts::Seeded(SEED, 0);
-    SectionRef { seq: 5, salts, count: 200, records: &records }.encode(&mut sections);
-    Block { first: OFFSET, count: 200, prev: hash(0x44), sections }
 }
 
 pub fn chunk_lists() -> Vec<(&'static str, ChunkList)> {

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use milepost_codec::{LogId, LogKind, Offset, Result, TaskNo};
+use milepost_codec::{LogId, LogKind, Offset, Result, Seq, TaskNo};
 use milepost_replay::{Reducer, RunReducer};
 use milepost_store::index::keys::{self, KeyKind};
 use milepost_store::index::{LogHead, SnapshotNote, TaskEntry};
@@ -15,10 +15,13 @@ use milepost_store::sync::channel::Receiver;
 use crate::commit::committer::{BackgroundJob, SnapshotDue};
 use crate::history::catalog::Catalog;
 use crate::history::events::Ancestry;
-use crate::history::state::DynReducer;
+use crate::history::state::{DynReducer, is_usable};
 
-/// Number of queued jobs above which the thread no longer waits for the applier.
-const HURRY: usize = 128;
+/// Maximum number of queued jobs. A snapshot that finds no room is made when a fold is slow.
+pub(crate) const JOBS: usize = 2048;
+
+/// Number of queued jobs above which the thread no longer waits for a pause of the writers.
+const HURRY: usize = 1024;
 
 /// Maximum number of lineages whose missing snapshots are queued.
 const MISSING_MAX: usize = 1 << 16;
@@ -33,6 +36,8 @@ pub(crate) struct Snapshotter<'a> {
     /// The last missing snapshot that was made. The next one of its lineage is at a later offset,
     /// or there is none: offsets are estimates, so that the same place could be found again.
     tried: Option<(LogId, Offset)>,
+    /// The last commit when the writers were found to pause.
+    paused_at: Seq,
 }
 
 impl<'a> Snapshotter<'a> {
@@ -41,7 +46,7 @@ impl<'a> Snapshotter<'a> {
         reducers: &'a [Arc<dyn DynReducer>],
         meters: &'a Meters,
     ) -> Self {
-        Self { catalog, reducers, meters, missing: VecDeque::new(), tried: None }
+        Self { catalog, reducers, meters, missing: VecDeque::new(), tried: None, paused_at: 0 }
     }
 
     /// Runs until the channel ends or has the job to stop.
@@ -76,12 +81,19 @@ impl<'a> Snapshotter<'a> {
                     }
                 }
                 BackgroundJob::Snapshot(due) => {
-                    if jobs.len() < HURRY {
-                        self.catalog.log().settle();
-                    }
+                    self.settle(jobs);
                     self.make(due);
                 }
             }
+        }
+    }
+
+    /// Waits for a pause of the writers, unless many jobs are queued.
+    fn settle(&mut self, jobs: &Receiver<BackgroundJob>) {
+        let log = self.catalog.log();
+        if self.paused_at != log.seq() {
+            log.settle(&|| jobs.len() >= HURRY);
+            self.paused_at = log.seq();
         }
     }
 
@@ -136,12 +148,12 @@ impl<'a> Snapshotter<'a> {
         let prefix = keys::snapshots(log.task, lineage, RunReducer.name(), RunReducer.version());
         let end = keys::after_prefix(&prefix);
         let notes = catalog.log().scan(&prefix, &end, false, usize::MAX)?;
-        let erased = catalog.erased_count(log.task);
+        let ancestry = Ancestry::of(catalog, log.task, lineage)?;
         let notes = notes.iter().map(|(_, note)| SnapshotNote::decode(note));
         let mut notes = notes.collect::<Result<Vec<_>>>()?;
-        notes.retain(|note| note.erased == erased);
+        notes.retain(|note| is_usable(catalog, log.task, &ancestry, note));
         notes.sort_by_key(|note| note.log_bytes);
-        let begin = Ancestry::of(catalog, log.task, lineage)?.begin().max(head.start);
+        let begin = ancestry.begin().max(head.start);
         let mut last = 0;
         // Trimmed events have no state, and the beginning of a log needs no snapshot.
         while offset_at(&head, last + catalog.snapshot_distance(log)).is_some_and(|at| at <= begin)

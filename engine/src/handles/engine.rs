@@ -24,14 +24,15 @@ use super::inner::{Anchoring, Inner};
 use super::run_control::RunControls;
 use crate::commit::committer::{BackgroundJob, Committer, Request};
 use crate::commit::conditions;
-use crate::handles::background::Snapshotter;
+use crate::handles::background::{self, Snapshotter};
 use crate::handles::lineage::Lineage;
 use crate::handles::options::Options;
 use crate::handles::task::Task;
 use crate::history::address::Address;
 use crate::history::catalog::{Catalog, Viewer};
+use crate::history::log_chunks::LogChunks;
 use crate::history::point::Point;
-use crate::history::state::{LogChunks, state_from};
+use crate::history::state::state_from;
 use crate::history::state_cache::StateCache;
 use crate::verification::anchor::AnchorWriter;
 
@@ -110,7 +111,7 @@ impl Engine {
         let meters = meters.unwrap_or_else(|| Arc::new(Meters::new(store.to_string())));
         let catalog = Catalog::new(log, options.log.key, options.key_window);
         catalog.load_erased()?;
-        let (jobs, received) = milepost_store::sync::channel::bounded(256);
+        let (jobs, received) = milepost_store::sync::channel::bounded(background::JOBS);
         let committer = Committer::start(catalog.clone(), jobs.clone(), Arc::clone(&meters))?;
         // A read-only store calls no hooks and has no due snapshots.
         let writes = catalog.log().check_writable().is_ok();
@@ -387,7 +388,7 @@ impl Engine {
 
     /// Returns the reader of a state's sequences.
     pub fn chunks(&self) -> Arc<dyn Chunks> {
-        Arc::new(LogChunks::reading(self.inner.catalog.log()))
+        Arc::new(LogChunks::reading(&self.inner.catalog))
     }
 
     /// Returns the event at a point, and the chain hash after it.

@@ -71,11 +71,21 @@ impl Options {
     ///
     /// The index is rebuilt from the archive and the journal in a private folder for temporary
     /// files (`TMPDIR`), which needs about as much room as `sled` in the store, and is removed at
-    /// close. An anchor is compared, not written. A store that needs its index in `sled` for a
-    /// repair is `Corrupt`: open it, or a copy of it, for writing.
+    /// close. That of a store of up to 2 MiB is in memory. An anchor is compared, not written. A
+    /// store that needs its index in `sled` for a repair is `Corrupt`: open it, or a copy of it,
+    /// for writing.
     #[must_use]
     pub fn read_only(mut self, read_only: bool) -> Self {
         self.log.read_only = read_only;
+        self
+    }
+
+    /// Sets whether the caller only reads. Default: `false`. A small store that was closed cleanly
+    /// is then opened as with [`Options::read_only`], with an index in memory, which is quicker.
+    /// Any other store is opened as usual: it is locked, recovered, and can be written to.
+    #[must_use]
+    pub fn only_reads(mut self, only_reads: bool) -> Self {
+        self.log.only_reads = only_reads;
         self
     }
 

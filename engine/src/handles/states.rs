@@ -13,7 +13,8 @@ use crate::given_up::check_given_up;
 use crate::history::catalog::Catalog;
 use crate::history::checkpoint::Checkpoint;
 use crate::history::events::{Ancestry, Events};
-use crate::history::state::{LogChunks, state_at};
+use crate::history::log_chunks::LogChunks;
+use crate::history::state::state_at;
 
 /// Index entries of one scan.
 const STRIDE: usize = 64;
@@ -155,7 +156,7 @@ impl<R: Reducer> StatesOf<'_, R> {
             return self.fold_apart(checkpoint);
         }
         // Before the state is folded, so that its chunks are kept as long as the pass.
-        let chunks = LogChunks::folding(catalog, lineage.task());
+        let chunks = LogChunks::folding(catalog, reducer, (lineage.task(), lineage.id()))?;
         let state = state_at(catalog, reducer, lineage.task(), lineage.id(), at)?;
         let events = lineage.read(at..self.marks.end)?;
         self.folded = Some(Folded { state, events, chunks, counts });

@@ -13,6 +13,7 @@ pub(crate) mod erased;
 pub(crate) mod events;
 mod inherited;
 pub(crate) mod lists;
+pub(crate) mod log_chunks;
 pub(crate) mod pending;
 pub(crate) mod pieces;
 pub(crate) mod point;

@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use fastcdc::v2020::FastCDC;
+use fastcdc::v2020::{Chunk, FastCDC};
 use milepost_codec::{
-    ChunkId, ChunkList, Error, ErrorKind, Head, LineageId, LogId, Offset, ReducerState, Result,
+    ChunkList, Error, ErrorKind, Head, LineageId, LogId, LogKind, Offset, ReducerState, Result,
     Snapshot, TaskNo,
 };
-use milepost_replay::{Chunks, Reducer, fold};
+use milepost_replay::{Reducer, fold};
 use milepost_store::Log;
 use milepost_store::index::SnapshotNote;
 use milepost_store::index::keys::{self, KeyKind};
 
-use super::events::{Ancestry, Events, Inherited, read_chunks};
+use super::events::{Ancestry, Events, Inherited, read_chunk, read_chunks};
 use crate::history::base;
 use crate::history::catalog::Catalog;
-use crate::history::pieces::Folding;
+use crate::history::log_chunks::LogChunks;
 use milepost_store::put_content;
 
 /// States are split by content into chunks of about 16 KiB, so that parts that did not change
@@ -27,42 +27,7 @@ const CUT_MAX: u32 = 64 << 10;
 /// Maximum bytes in chunks that count for the spacing of snapshots. They are part of the state, but
 /// a snapshot does not write them again. The limit keeps every point of a long conversation near a
 /// snapshot.
-const SPACING_IN_CHUNKS: u64 = 1 << 20;
-
-/// The chunks of a log, as read and stored by a fold of a task.
-pub(crate) struct LogChunks {
-    log: Arc<dyn Log>,
-    folding: Option<Folding>,
-}
-
-impl LogChunks {
-    /// Returns the chunks for reading only.
-    pub(crate) fn reading(log: &Arc<dyn Log>) -> Self {
-        Self { log: Arc::clone(log), folding: None }
-    }
-
-    pub(crate) fn folding(catalog: &Catalog, task: TaskNo) -> Self {
-        Self { log: Arc::clone(catalog.log()), folding: Some(catalog.pieces.folding(task)) }
-    }
-}
-
-impl Chunks for LogChunks {
-    fn put(&self, content: &[u8], pieces: bool) -> Result<ChunkId> {
-        let id = self.log.put_chunk(content, pieces)?;
-        if let Some(folding) = &self.folding {
-            folding.stored(id);
-        }
-        Ok(id)
-    }
-
-    fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>> {
-        crate::given_up::check_given_up()?;
-        match self.log.get_chunk(id)? {
-            Some(content) => Ok(content.into()),
-            None => Err(Error::corrupt(format!("chunk {id}"), "it", "nothing")),
-        }
-    }
-}
+const SPACING_IN_CHUNKS: u64 = 192 << 10;
 
 /// A reducer whose states are bytes, as used by the snapshotter.
 pub(crate) trait DynReducer: Send + Sync {
@@ -91,13 +56,15 @@ pub(crate) struct Registered<R>(pub(crate) R);
 
 impl<R: Reducer> DynReducer for Registered<R> {
     fn snapshot(&self, catalog: &Catalog, log: LogId, at: Offset, bytes: u64) -> Result<bool> {
-        let milepost_codec::LogKind::Lineage(lineage) = log.kind else {
+        let LogKind::Lineage(lineage) = log.kind else {
             return Ok(false);
         };
         let _storing = catalog.log().storing();
         let erased = catalog.erased_count(log.task);
+        let begin = Ancestry::of(catalog, log.task, lineage)?.begin();
         let state = state_at(catalog, &self.0, log.task, lineage, at)?;
-        let encoded = self.0.encode(&state)?;
+        let chunks = LogChunks::storing(catalog, &self.0, (log.task, lineage))?;
+        let (encoded, refers) = self.0.encode_snapshot(&state, &chunks)?;
         let encoded_len = encoded.len() as u64;
         let whole = encoded_len + self.0.bytes_in_chunks(&state);
         let size = whole.min(SPACING_IN_CHUNKS).max(encoded_len);
@@ -108,7 +75,7 @@ impl<R: Reducer> DynReducer for Registered<R> {
             version: self.0.version(),
             head: Head { next: at, hash },
             state: put_cut(catalog.log(), &encoded)?,
-            refers: self.0.refers(&state),
+            refers,
         };
         let content = snapshot.encode();
         let chunk = match put_content(catalog.log(), &content)?.chunks.as_slice() {
@@ -119,7 +86,7 @@ impl<R: Reducer> DynReducer for Registered<R> {
         // Nothing is synced: a read detects a snapshot that a crash damaged.
         let prefix = keys::snapshots(log.task, lineage, self.0.name(), self.0.version());
         let name = keys::with_offset(&prefix, at);
-        let note = SnapshotNote { chunk, size, log_bytes: bytes, erased, check: [0; 16] };
+        let note = SnapshotNote { chunk, size, log_bytes: bytes, erased, begin, check: [0; 16] };
         let note = note.sealed(&name, catalog.key());
         catalog.snapshot_made(log, size);
         catalog.log().put_note(name, note.encode())?;
@@ -136,19 +103,22 @@ impl<R: Reducer> DynReducer for Registered<R> {
 
     fn kept(&self, catalog: &Catalog, (task, lineage, offset): StateKey) -> Result<ReducerState> {
         let state = state_at(catalog, &self.0, task, lineage, offset)?;
+        let refers = self.0.refers(&state);
+        LogChunks::storing(catalog, &self.0, (task, lineage))?.keep_pieces(&refers)?;
         Ok(ReducerState {
             reducer: self.0.name().to_owned(),
             version: self.0.version(),
             state: put_cut(catalog.log(), &self.0.encode(&state)?)?,
-            refers: self.0.refers(&state),
+            refers,
         })
     }
 
     fn check_snapshots(&self, catalog: &Catalog, log: LogId) -> Result<Vec<(Vec<u8>, Error)>> {
-        let milepost_codec::LogKind::Lineage(lineage) = log.kind else {
+        let LogKind::Lineage(lineage) = log.kind else {
             return Ok(Vec::new());
         };
-        let (reducer, chunks) = (&self.0, LogChunks::folding(catalog, log.task));
+        let reducer = &self.0;
+        let chunks = LogChunks::folding(catalog, reducer, (log.task, lineage))?;
         let prefix = keys::snapshots(log.task, lineage, reducer.name(), reducer.version());
         let ancestry = Ancestry::of(catalog, log.task, lineage)?;
         let end = keys::after_prefix(&prefix);
@@ -160,10 +130,9 @@ impl<R: Reducer> DynReducer for Registered<R> {
             let events = Events::new(catalog, log.task, lineage, from..at)?;
             state = fold(reducer, state, events, &chunks)?;
             from = at;
-            let expected = reducer.encode(&state)?;
+            let (expected, _) = reducer.encode_snapshot(&state, &chunks)?;
             let note = SnapshotNote::decode(&value)?;
-            if note.erased != catalog.erased_count(log.task) {
-                // An event was erased since, so the snapshot is not used.
+            if !is_usable(catalog, log.task, &ancestry, &note) {
                 continue;
             }
             let checked = content(catalog, reducer, &name, &value).and_then(|found| {
@@ -184,12 +153,12 @@ impl<R: Reducer> DynReducer for Registered<R> {
 
 /// Splits content by content-defined chunking and stores the chunks.
 fn put_cut(log: &Arc<dyn Log>, content: &[u8]) -> Result<ChunkList> {
-    let mut chunks = Vec::new();
-    for cut in FastCDC::new(content, CUT_MIN, CUT_AVG, CUT_MAX) {
+    let cut = |cut: Chunk| {
         let piece = content.get(cut.offset..cut.offset + cut.length);
-        chunks.push(log.put_chunk(piece.expect("a cut lies in the content"), false)?);
-    }
-    Ok(ChunkList { len: content.len() as u64, chunks })
+        piece.expect("a cut lies in the content")
+    };
+    let cuts: Vec<_> = FastCDC::new(content, CUT_MIN, CUT_AVG, CUT_MAX).map(cut).collect();
+    Ok(ChunkList { len: content.len() as u64, chunks: log.put_chunks(&cuts)? })
 }
 
 /// Returns the state of a lineage before the event at `offset`. Damaged chunks of a state do not
@@ -249,7 +218,7 @@ fn fold_to<R: Reducer>(
         Some((from, state)) => (from, state),
         None => beginning(catalog, reducer, &ancestry)?,
     };
-    let chunks = LogChunks::folding(catalog, task);
+    let chunks = LogChunks::folding(catalog, reducer, (task, lineage))?;
     let events = Events::new(catalog, task, lineage, from..offset)?;
     if let Some(short) = offset.checked_sub(1).filter(|last| !events.reaches(*last)) {
         return Err(Error::invalid(format!("offset {} is past the head", short + 1)));
@@ -289,8 +258,8 @@ fn nearest<R: Reducer>(
         inclusive: true,
     };
     snapshots.newest(catalog.log().as_ref(), &mut |_, at, key, value| {
-        let erased = catalog.erased_count(task);
-        if SnapshotNote::decode(value).is_ok_and(|note| note.erased != erased) {
+        let note = SnapshotNote::decode(value);
+        if note.is_ok_and(|note| !is_usable(catalog, task, &ancestry, &note)) {
             return Ok(None);
         }
         match load(catalog, reducer, key, value) {
@@ -301,8 +270,25 @@ fn nearest<R: Reducer>(
     })
 }
 
+/// Returns `true` if no content of a snapshot's history was withdrawn since it was made.
+pub(crate) fn is_usable(
+    catalog: &Catalog,
+    task: TaskNo,
+    ancestry: &Ancestry,
+    note: &SnapshotNote,
+) -> bool {
+    note.erased == catalog.erased_count(task) && note.begin == ancestry.begin()
+}
+
 fn load<R: Reducer>(catalog: &Catalog, reducer: &R, name: &[u8], note: &[u8]) -> Result<R::State> {
-    reducer.decode(&content(catalog, reducer, name, note)?)
+    let content = content(catalog, reducer, name, note)?;
+    reducer.decode_snapshot(&content, &LogChunks::reading(catalog))
+}
+
+/// Reads a snapshot, given its index key and its note.
+pub(crate) fn snapshot_of(catalog: &Catalog, name: &[u8], note: &[u8]) -> Result<Snapshot> {
+    let note = SnapshotNote::unseal(name, note, catalog.key())?;
+    Snapshot::decode(&read_chunk(catalog.log(), &note.chunk)?)
 }
 
 /// Returns the encoded state of a snapshot, given its note.
@@ -312,16 +298,12 @@ fn content<R: Reducer>(
     name: &[u8],
     note: &[u8],
 ) -> Result<Vec<u8>> {
-    let note = SnapshotNote::unseal(name, note, catalog.key())?;
-    let log = catalog.log();
-    let content = log.get_chunk(&note.chunk)?;
-    let content = content.ok_or_else(|| Error::corrupt("snapshot", "its chunk", "nothing"))?;
-    let snapshot = Snapshot::decode(&content)?;
+    let snapshot = snapshot_of(catalog, name, note)?;
     let found = (snapshot.head.next, snapshot.reducer.as_str(), snapshot.version);
     let expected = (keys::tail_u64(name), reducer.name(), reducer.version());
     if found != expected {
         let (expected, found) = (format!("{expected:?}"), format!("{found:?}"));
         return Err(Error::corrupt("snapshot", expected, found));
     }
-    read_chunks(log, &snapshot.state)
+    read_chunks(catalog.log(), &snapshot.state)
 }

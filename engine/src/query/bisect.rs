@@ -14,8 +14,8 @@ use super::Query;
 use crate::given_up::check_given_up;
 use crate::handles::engine::Engine;
 use crate::history::events::Ancestry;
+use crate::history::log_chunks::LogChunks;
 use crate::history::point::Point;
-use crate::history::state::LogChunks;
 
 /// Maximum number of states skipped in one search.
 const SKIPS_MAX: usize = 64;
@@ -253,7 +253,7 @@ impl Bisect {
             return Err(wrong_end(&begin, Verdict::Good, Verdict::Bad));
         }
         let catalog = &engine.inner.catalog;
-        let chunks = LogChunks::folding(catalog, end.no);
+        let chunks = LogChunks::folding(catalog, &RunReducer, (end.no, end.lineage))?;
         let lineage = engine.task(&end.task)?.lineage_named(end.lineage)?;
         let mut found = None;
         self.looked = 1;

@@ -14,8 +14,9 @@ use serde_json::Value;
 use super::Query;
 use crate::handles::engine::Engine;
 use crate::history::events::{Ancestry, Events};
+use crate::history::log_chunks::LogChunks;
 use crate::history::point::Point;
-use crate::history::state::{LogChunks, beginning, state_at};
+use crate::history::state::{beginning, state_at};
 
 /// The number of events in the first window. Each earlier window has four times as many.
 const WINDOW: Offset = 1024;
@@ -83,7 +84,7 @@ impl Query<'_> {
         let ancestry = Ancestry::of(catalog, point.no, point.lineage)?;
         let search = Search {
             engine: self.engine,
-            chunks: LogChunks::folding(catalog, point.no),
+            chunks: LogChunks::folding(catalog, &RunReducer, (point.no, point.lineage))?,
             kinds: RunReducer::kinds_for(pointer)?,
             begin: ancestry.begin(),
             point,

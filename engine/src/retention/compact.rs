@@ -14,6 +14,8 @@ use super::Retention;
 use crate::given_up;
 use crate::handles::inner::Inner;
 use crate::history::base;
+use crate::history::events::Ancestry;
+use crate::history::state::is_usable;
 
 /// The disk space that a compaction needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -68,8 +70,11 @@ impl CompactionHost for Inner {
 
     fn uses(&self, key: &[u8], note: &SnapshotNote) -> Result<bool> {
         let log = keys::log_of(key);
-        let of_lineage = matches!(log.kind, LogKind::Lineage(_));
-        Ok(of_lineage && note.erased == self.catalog.erased_count(log.task))
+        let LogKind::Lineage(lineage) = log.kind else {
+            return Ok(false);
+        };
+        let ancestry = Ancestry::of(&self.catalog, log.task, lineage)?;
+        Ok(is_usable(&self.catalog, log.task, &ancestry, note))
     }
 }
 

@@ -112,7 +112,7 @@ impl Maintenance for FailingReads {
     fn drain(&self) -> Result<()> {
         self.log.drain()
     }
-    fn settle(&self) {}
+    fn settle(&self, _: &dyn Fn() -> bool) {}
     fn disk_bytes(&self) -> Result<DiskBytes> {
         self.log.disk_bytes()
     }

@@ -11,6 +11,7 @@ use milepost_store::tree_walk;
 
 use super::{Export, ExportBody, ExportChunk, ExportEvent, ExportItem};
 use crate::history::base;
+use crate::history::events::read_chunk;
 
 type Give<'a, E> = dyn FnMut(ExportItem<'_>) -> Result<(), E> + 'a;
 
@@ -78,13 +79,8 @@ impl Export {
             if !self.given.insert(id) {
                 continue;
             }
-            let content = log.get_chunk(&id)?;
-            let missing = || Error::corrupt(format!("chunk {id}"), "it", "nothing");
-            let chunk = ExportChunk {
-                id,
-                pieces: log.lists_pieces(&id)?,
-                content: content.ok_or_else(missing)?,
-            };
+            let chunk =
+                ExportChunk { id, pieces: log.lists_pieces(&id)?, content: read_chunk(log, &id)? };
             give(ExportItem::Chunk(&chunk))?;
         }
         Ok(())

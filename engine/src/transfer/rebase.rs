@@ -13,7 +13,7 @@ use milepost_store::tree_walk;
 use super::import_task::{TaskImport, log_id};
 use super::{ExportBody, ExportEvent, ExportTask, withheld};
 use crate::handles::engine::Engine;
-use crate::history::events::Ancestry;
+use crate::history::events::{Ancestry, read_chunk};
 use milepost_store::{INLINE_MAX, put_content};
 
 /// The event name of a capture without its files in a copy.
@@ -234,9 +234,7 @@ impl Rebase {
 /// that the base names.
 fn base_of(taking: &TaskImport, engine: &Engine, chunk: ChunkId) -> Result<ChunkId> {
     let log = engine.inner.catalog.log();
-    let content = log.get_chunk(&chunk)?;
-    let missing = || Error::corrupt(format!("base {chunk}"), "it", "nothing");
-    let base = Base::decode(&content.ok_or_else(missing)?)?;
+    let base = Base::decode(&read_chunk(log, &chunk)?)?;
     let base = Base { origin: taking.origin, ..base };
     match put_content(log, &base.encode())?.chunks.as_slice() {
         [chunk] => Ok(*chunk),

@@ -30,14 +30,29 @@ use std::collections::BTreeMap;
 use milepost_codec::{ChunkId, Error, Float, Hash, Json, Reader, Result, RunControl, put_varint};
 
 use super::state::{LastError, OpenCall, RunState, Step, StepStatus};
+use crate::chunks::Chunks;
 use crate::document::Document;
-use crate::sequence::Sequence;
+use crate::sequence::{Item, Sequence};
 
 const WHAT: &str = "run state";
 
 impl RunState {
     /// Returns the stored bytes. They do not depend on the machine.
     pub fn encode(&self) -> Vec<u8> {
+        self.encode_with(&self.guidance.encode(), &self.messages.encode())
+    }
+
+    /// Returns the bytes of a snapshot, and the chunks that they refer to: the tails of the
+    /// sequences are pieces in `chunks`.
+    pub(crate) fn encode_apart(&self, chunks: &dyn Chunks) -> Result<(Vec<u8>, Vec<ChunkId>)> {
+        let (guidance, first) = self.guidance.encode_apart(chunks)?;
+        let (messages, second) = self.messages.encode_apart(chunks)?;
+        let mut refers = self.refers();
+        refers.extend([first, second].into_iter().flatten());
+        Ok((self.encode_with(&guidance, &messages), refers))
+    }
+
+    fn encode_with(&self, guidance: &[u8], messages: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         let text = |out: &mut Vec<u8>, text: &String| put_text(out, text);
         let json = |out: &mut Vec<u8>, json: &Json| put_text(out, json.text());
@@ -53,10 +68,10 @@ impl RunState {
         put_option(&mut out, self.prompt.as_ref(), text);
         put_option(&mut out, self.rules.as_ref(), json);
         put_map(&mut out, &self.artifacts, json);
-        put_bytes(&mut out, &self.guidance.encode());
+        put_bytes(&mut out, guidance);
         put_text(&mut out, &self.variables.text());
         put_text(&mut out, &self.context.text());
-        put_bytes(&mut out, &self.messages.encode());
+        put_bytes(&mut out, messages);
         put_map(&mut out, &self.open_calls, |out, call| {
             put_text(out, &call.tool);
             put_option(out, call.arguments.as_ref(), json);
@@ -79,6 +94,11 @@ impl RunState {
     ///
     /// `Corrupt`: the bytes are not a state.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
+        Self::decode_with(bytes, None)
+    }
+
+    /// Decodes a state, with the tails of its sequences from `chunks`, if any.
+    pub(crate) fn decode_with(bytes: &[u8], chunks: Option<&dyn Chunks>) -> Result<Self> {
         let mut from = Reader::new(bytes, WHAT);
         let from = &mut from;
         let state = Self {
@@ -90,10 +110,10 @@ impl RunState {
             prompt: option(from, text)?,
             rules: option(from, json)?,
             artifacts: map(from, json)?,
-            guidance: Sequence::decode(take_bytes(from)?)?,
+            guidance: sequence(from, chunks)?,
             variables: document(from)?,
             context: document(from)?,
-            messages: Sequence::decode(take_bytes(from)?)?,
+            messages: sequence(from, chunks)?,
             open_calls: map(from, |from| {
                 let (tool, arguments) = (text(from)?, option(from, json)?);
                 Ok(OpenCall { tool, arguments, offset: from.varint()? })
@@ -145,6 +165,11 @@ fn status_number(status: StepStatus) -> u8 {
         StepStatus::Finished => 1,
         StepStatus::Failed => 2,
     }
+}
+
+fn sequence<T: Item>(from: &mut Reader<'_>, chunks: Option<&dyn Chunks>) -> Result<Sequence<T>> {
+    let bytes = take_bytes(from)?;
+    chunks.map_or_else(|| Sequence::decode(bytes), |chunks| Sequence::decode_apart(bytes, chunks))
 }
 
 fn step(from: &mut Reader<'_>) -> Result<Step> {

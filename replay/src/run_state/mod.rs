@@ -4,6 +4,7 @@
 //! state.rs          RunState: the fields
 //! encoding.rs       the stored form
 //! entry.rs          items of the sequences
+//! piece.rs          pieces of the sequences, made again of events
 //! apply/            RunReducer: applies one event to the state
 //! json.rs           the state as JSON
 //! text.rs           the state as JSON text, with JSON parts copied
@@ -17,6 +18,7 @@ mod encoding;
 mod entry;
 mod field_sources;
 mod json;
+mod piece;
 mod state;
 mod text;
 
@@ -24,4 +26,5 @@ pub use apply::RunReducer;
 pub use entry::{Entry, Guidance};
 pub use json::MessageRange;
 pub(crate) use json::{entry_text, guidance_text};
+pub use piece::{piece_items, piece_source};
 pub use state::{LastError, OpenCall, RunState, Step, StepStatus};

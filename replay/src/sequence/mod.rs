@@ -33,6 +33,8 @@ use crate::chunks::Chunks;
 pub use iter::SequenceIter;
 use iter::{ItemReader, Node, Walk};
 
+const WHAT: &str = "sequence";
+
 /// The most levels. More levels would hold more items than 64 bits can count.
 const LEVELS_MAX: usize = 64;
 
@@ -176,51 +178,37 @@ impl<T: Item, const SEAL: usize, const FAN: usize> Sequence<T, SEAL, FAN> {
 
     /// Returns the stored bytes.
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.parts.tail.len().saturating_add(64));
-        let SequenceParts { levels, tail, tail_items, .. } = &self.parts;
-        put_varint(&mut out, levels.len() as u64);
-        for pieces in levels {
-            put_varint(&mut out, pieces.len() as u64);
-            for piece in pieces {
-                out.extend_from_slice(&piece.id.0);
-                put_varint(&mut out, piece.items);
-                put_varint(&mut out, piece.bytes);
-            }
+        self.parts.encode(&self.parts.tail)
+    }
+
+    /// Returns the stored bytes with the id of a piece in place of the tail, and that id. The tail
+    /// is put into `chunks`.
+    pub(crate) fn encode_apart(&self, chunks: &dyn Chunks) -> Result<(Vec<u8>, Option<ChunkId>)> {
+        if self.parts.tail.is_empty() {
+            return Ok((self.encode(), None));
         }
-        put_varint(&mut out, *tail_items);
-        put_varint(&mut out, tail.len() as u64);
-        out.extend_from_slice(tail);
-        out
+        let id = chunks.put_piece(&self.parts.tail)?;
+        Ok((self.parts.encode(&id.0), Some(id)))
+    }
+
+    /// Decodes what [`Sequence::encode_apart`] encoded.
+    pub(crate) fn decode_apart(bytes: &[u8], chunks: &dyn Chunks) -> Result<Self> {
+        let mut parts = SequenceParts::decode(bytes, FAN)?;
+        if let Some(id) = parts.tail.first_chunk::<32>() {
+            parts.tail = chunks.get(&ChunkId(*id))?.to_vec();
+        }
+        Self::checked(parts)
     }
 
     /// Decodes a sequence. Fails with `Corrupt` if no series of pushes gives these bytes, as far as
     /// this is visible without reading chunks.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
-        let what = "sequence";
-        let mut reader = Reader::new(bytes, what);
-        let mut parts = SequenceParts::default();
-        let levels = reader.varint_len()?;
-        if levels > LEVELS_MAX {
-            return Err(Error::corrupt(what, format!("at most {LEVELS_MAX} levels"), levels));
-        }
-        for _ in 0..levels {
-            let pieces = reader.varint_len()?;
-            if pieces >= FAN {
-                return Err(Error::corrupt(what, format!("under {FAN} pieces"), pieces));
-            }
-            let level = (0..pieces).map(|_| parts.decode_piece(&mut reader));
-            let level = level.collect::<Result<Vec<_>>>()?;
-            parts.levels.push(level);
-        }
-        if parts.levels.last().is_some_and(Vec::is_empty) {
-            return Err(Error::corrupt(what, "pieces at the highest level", "none"));
-        }
-        parts.tail_items = reader.varint()?;
-        let len = reader.varint_len()?;
-        parts.tail = reader.take(len)?.to_vec();
-        if len >= SEAL || !reader.is_empty() || parts.sealed.checked_add(parts.tail_items).is_none()
-        {
-            return Err(Error::corrupt(what, "a tail that is not full at its end", len));
+        Self::checked(SequenceParts::decode(bytes, FAN)?)
+    }
+
+    fn checked(parts: SequenceParts) -> Result<Self> {
+        if parts.tail.len() >= SEAL {
+            return Err(Error::corrupt(WHAT, "a tail that is not full", parts.tail.len()));
         }
         iter::check_items(&parts.tail, parts.tail_items)?;
         Ok(Self { parts, item: PhantomData })
@@ -275,8 +263,55 @@ impl<T: Item, const SEAL: usize, const FAN: usize> Sequence<T, SEAL, FAN> {
 }
 
 impl SequenceParts {
+    /// Returns the stored bytes, with these in place of the tail.
+    fn encode(&self, tail: &[u8]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(tail.len().saturating_add(64));
+        put_varint(&mut out, self.levels.len() as u64);
+        for pieces in &self.levels {
+            put_varint(&mut out, pieces.len() as u64);
+            for piece in pieces {
+                out.extend_from_slice(&piece.id.0);
+                put_varint(&mut out, piece.items);
+                put_varint(&mut out, piece.bytes);
+            }
+        }
+        put_varint(&mut out, self.tail_items);
+        put_varint(&mut out, tail.len() as u64);
+        out.extend_from_slice(tail);
+        out
+    }
+
+    /// Decodes the stored bytes. The tail may be anything.
+    fn decode(bytes: &[u8], fan: usize) -> Result<Self> {
+        let mut reader = Reader::new(bytes, WHAT);
+        let mut parts = Self::default();
+        let levels = reader.varint_len()?;
+        if levels > LEVELS_MAX {
+            return Err(Error::corrupt(WHAT, format!("at most {LEVELS_MAX} levels"), levels));
+        }
+        for _ in 0..levels {
+            let pieces = reader.varint_len()?;
+            if pieces >= fan {
+                return Err(Error::corrupt(WHAT, format!("under {fan} pieces"), pieces));
+            }
+            let level = (0..pieces).map(|_| parts.decode_piece(&mut reader));
+            let level = level.collect::<Result<Vec<_>>>()?;
+            parts.levels.push(level);
+        }
+        if parts.levels.last().is_some_and(Vec::is_empty) {
+            return Err(Error::corrupt(WHAT, "pieces at the highest level", "none"));
+        }
+        parts.tail_items = reader.varint()?;
+        let len = reader.varint_len()?;
+        parts.tail = reader.take(len)?.to_vec();
+        if !reader.is_empty() || parts.sealed.checked_add(parts.tail_items).is_none() {
+            return Err(Error::corrupt(WHAT, "nothing after the tail", reader.rest().len()));
+        }
+        Ok(parts)
+    }
+
     fn seal_tail(&mut self, fan: usize, chunks: &dyn Chunks) -> Result<()> {
-        let id = chunks.put(&self.tail, false)?;
+        let id = chunks.put_piece(&self.tail)?;
         let piece = Piece { id, items: self.tail_items, bytes: self.tail.len() as u64 };
         self.tail.clear();
         self.tail_items = 0;

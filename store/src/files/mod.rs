@@ -181,7 +181,8 @@ pub fn digits() -> Result<String> {
     Ok(data_encoding::HEXLOWER.encode(&[a, b, c, d, e, f, g, h]))
 }
 
-fn remove_temp_files(path: &Path) -> Result<()> {
+/// Removes the temporary files of a path that a crash left behind.
+pub(crate) fn remove_temp_files(path: &Path) -> Result<()> {
     let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else {
         return Ok(());
     };

@@ -38,6 +38,39 @@ stored! {
     SummaryNote "summary note"
 }
 
+/// Notes that end in a check over the index key and their other fields, keyed in a keyed store. No
+/// event commits to a note, so without the key an attacker could replace it, and choose the state.
+macro_rules! sealed {
+    ($($name:ident $domain:literal $what:literal)*) => {
+        $(impl $name {
+            /// Returns the note with its check for an index key.
+            pub fn sealed(mut self, name: &[u8], key: Option<&StoreKey>) -> Self {
+                self.check = self.check_under(name, key);
+                self
+            }
+
+            fn check_under(&self, name: &[u8], key: Option<&StoreKey>) -> [u8; 16] {
+                let plain = Self { check: [0; 16], ..self.clone() }.encode();
+                milepost_codec::check_of(key, &[$domain, name, &plain])
+            }
+
+            /// Decodes the note stored under an index key, and checks it.
+            pub fn unseal(name: &[u8], bytes: &[u8], key: Option<&StoreKey>) -> Result<Self> {
+                let note = Self::decode(bytes)?;
+                if note.check == note.check_under(name, key) {
+                    return Ok(note);
+                }
+                Err(Error::corrupt($what, "a note that matches its check", "another"))
+            }
+        })*
+    };
+}
+
+sealed! {
+    SnapshotNote b"milepost.note.2\0" "snapshot note"
+    SummaryNote b"milepost.summary.2\0" "summary note"
+}
+
 /// The end of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct LogHead {
@@ -200,7 +233,7 @@ pub struct KeyEntry {
 }
 
 /// The index entry of a snapshot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct SnapshotNote {
     /// The chunk that holds it.
     pub chunk: ChunkId,
@@ -211,32 +244,11 @@ pub struct SnapshotNote {
     /// The number of erased events of the task when it was made. The snapshot is unused once that
     /// changes.
     pub erased: u64,
-    /// Check over the index key and the fields above, keyed in a keyed store. No event commits to a
-    /// snapshot, so without the key an attacker could replace it and choose the state.
+    /// The first offset of the history when it was made. The snapshot is unused once that changes:
+    /// its pieces may be made of trimmed events.
+    pub begin: Offset,
+    /// Check over the index key and the fields above.
     pub check: [u8; 16],
-}
-
-impl SnapshotNote {
-    /// Returns the note with its check for an index key.
-    pub fn sealed(mut self, name: &[u8], key: Option<&StoreKey>) -> Self {
-        self.check = self.check_under(name, key);
-        self
-    }
-
-    fn check_under(&self, name: &[u8], key: Option<&StoreKey>) -> [u8; 16] {
-        let numbers = [self.size, self.log_bytes, self.erased].map(u64::to_le_bytes);
-        let parts: [&[u8]; 4] = [b"milepost.note.1\0", name, &self.chunk.0, numbers.as_flattened()];
-        milepost_codec::check_of(key, &parts)
-    }
-
-    /// Decodes the note stored under an index key, and checks it.
-    pub fn unseal(name: &[u8], bytes: &[u8], key: Option<&StoreKey>) -> Result<Self> {
-        let note = Self::decode(bytes)?;
-        if note.check == note.check_under(name, key) {
-            return Ok(note);
-        }
-        Err(Error::corrupt("snapshot note", "a note that matches its check", "another"))
-    }
 }
 
 /// A summary of a lineage, made of its events up to a head. It may be lost.
@@ -253,29 +265,6 @@ pub struct SummaryNote {
     pub summary: Vec<u8>,
     /// The value of the outcome at the head, as JSON.
     pub outcome: Option<String>,
-    /// Check over the index key and the fields above, keyed in a keyed store: no event commits to a
-    /// summary.
+    /// Check over the index key and the fields above.
     pub check: [u8; 16],
-}
-
-impl SummaryNote {
-    /// Returns the note with its check for an index key.
-    pub fn sealed(mut self, name: &[u8], key: Option<&StoreKey>) -> Self {
-        self.check = self.check_under(name, key);
-        self
-    }
-
-    fn check_under(&self, name: &[u8], key: Option<&StoreKey>) -> [u8; 16] {
-        let plain = Self { check: [0; 16], ..self.clone() }.encode();
-        milepost_codec::check_of(key, &[b"milepost.summary.2\0", name, &plain])
-    }
-
-    /// Decodes the note stored under an index key, and checks it.
-    pub fn unseal(name: &[u8], bytes: &[u8], key: Option<&StoreKey>) -> Result<Self> {
-        let note = Self::decode(bytes)?;
-        if note.check == note.check_under(name, key) {
-            return Ok(note);
-        }
-        Err(Error::corrupt("summary note", "a note that matches its check", "another"))
-    }
 }

@@ -7,7 +7,7 @@ use milepost_codec::{CheckpointId, ChunkId, Epoch, LineageId, LogId, Offset, Seq
 ///
 /// | kind | key after the first byte | value |
 /// |---|---|---|
-/// | `Block` | task u64, log u32, first offset u64, part u16 | block part, at most 3,000 bytes |
+/// | `Block` | task u64, log u32, first offset u64 | location of a run in the block files |
 /// | `Head` | task u64, log u32 | `LogHead` |
 /// | `Applied` | | last applied commit and the end of the packs at that time, of the local log |
 /// | `Chunk` | id 32 | location in a pack, of the local log |
@@ -33,6 +33,7 @@ use milepost_codec::{CheckpointId, ChunkId, Epoch, LineageId, LogId, Offset, Seq
 /// | `Key` | task u64, first 16 bytes of BLAKE3 of the key, lineage u32 | `KeyEntry` |
 /// | `Snapshot` | task u64, lineage u32, reducer 8, offset u64 | `SnapshotNote`; of no record |
 /// | `Summary` | task u64, lineage u32 | `SummaryNote`; of no record |
+/// | `PieceSource` | half of an id 16, task u64, lineage u32 | `PieceSource`; of no record |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum KeyKind {
@@ -88,6 +89,8 @@ pub enum KeyKind {
     Snapshot = 50,
     /// A summary of a lineage.
     Summary = 51,
+    /// The events that a piece of a state is made of.
+    PieceSource = 52,
 }
 
 impl KeyKind {
@@ -118,8 +121,8 @@ impl KeyKind {
 
 /// Returns `true` if records account for an entry, so that it counts in sled's digest.
 pub fn is_counted(key: &[u8]) -> bool {
-    const NOTES: [KeyKind; 4] =
-        [KeyKind::Applied, KeyKind::Chunk, KeyKind::Snapshot, KeyKind::Summary];
+    use KeyKind::{Applied, Chunk, PieceSource, Snapshot, Summary};
+    const NOTES: [KeyKind; 5] = [Applied, Chunk, Snapshot, Summary, PieceSource];
     key.first().is_some_and(|kind| NOTES.iter().all(|note| *note as u8 != *kind))
 }
 
@@ -170,10 +173,9 @@ pub fn of_lineage(kind: KeyKind, task: TaskNo, lineage: LineageId) -> Vec<u8> {
     Builder::new(kind).u64(task.0).u32(lineage.0).0
 }
 
-/// Returns the key of a part of a block.
-pub fn block(log: LogId, first: Offset, part: u16) -> Vec<u8> {
-    let key = Builder::new(KeyKind::Block).u64(log.task.0).u32(log.kind.number()).u64(first);
-    key.bytes(&part.to_be_bytes()).0
+/// Returns the key of a run of a log in a block.
+pub fn block(log: LogId, first: Offset) -> Vec<u8> {
+    Builder::new(KeyKind::Block).u64(log.task.0).u32(log.kind.number()).u64(first).0
 }
 
 /// Returns the key of a log's head.
@@ -333,6 +335,22 @@ pub fn snapshots(task: TaskNo, lineage: LineageId, reducer: &str, version: u32) 
     Builder::new(KeyKind::Snapshot).u64(task.0).u32(lineage.0).bytes(short).0
 }
 
+/// Returns the prefix of the sources of a piece, in all lineages.
+pub fn piece_sources(id: &ChunkId) -> Vec<u8> {
+    Builder::new(KeyKind::PieceSource).bytes(id.0.split_at(16).0).0
+}
+
+/// Returns the key of the source of a piece in a lineage.
+pub fn piece_source(id: &ChunkId, task: TaskNo, lineage: LineageId) -> Vec<u8> {
+    Builder(piece_sources(id)).u64(task.0).u32(lineage.0).0
+}
+
+/// Returns the lineage at the end of the key of a piece's source.
+pub fn source_lineage(key: &[u8]) -> (TaskNo, LineageId) {
+    let task = key.split_last_chunk::<4>().map_or(0, |(rest, _)| tail_u64(rest));
+    (TaskNo(task), tail_lineage(key))
+}
+
 /// Returns a key of `prefix` that ends in an offset.
 pub fn with_offset(prefix: &[u8], offset: Offset) -> Vec<u8> {
     Builder(prefix.to_vec()).u64(offset).0
@@ -370,7 +388,7 @@ pub fn chunk_id(key: &[u8]) -> Option<ChunkId> {
     <[u8; 32]>::try_from(key.get(1..)?).ok().map(ChunkId)
 }
 
-/// Returns the first offset in the key of a block's part.
+/// Returns the first offset in the key of a run.
 pub fn block_first(key: &[u8]) -> Offset {
     key.get(13..).and_then(|k| k.first_chunk::<8>()).map_or(0, |b| u64::from_be_bytes(*b))
 }
@@ -390,7 +408,7 @@ mod tests {
     #[test]
     fn keys_sort_like_what_they_name() {
         let log = LogId::lineage(TaskNo(1), LineageId(2));
-        assert!(block(log, 255, 9) < block(log, 256, 0));
+        assert!(block(log, 255) < block(log, 256));
         let last = mark(TaskNo(1), LineageId(2), u64::MAX);
         assert!(last < after_prefix(&of_lineage(KeyKind::Mark, TaskNo(1), LineageId(2))));
         assert_eq!(after_prefix(&[1, 255]), [2]);

@@ -1,11 +1,13 @@
 //! The applier: a background thread that moves commits from the tail into sled.
 //!
-//! A round takes a prefix of the tail, packs each log's extents into blocks, and writes blocks,
-//! heads, index entries and the applied position in one sled batch. Then the prefix leaves the
-//! tail. A journal segment is archived and recycled only when sled holds all of it and was synced.
+//! A round takes a prefix of the tail, packs the extents of its logs into blocks, writes these, and
+//! then their locations, heads, index entries and the applied position in one sled batch. Then the
+//! prefix leaves the tail, and goes to the archive. A journal segment is archived and recycled only
+//! when sled holds all of it and was synced.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
@@ -14,8 +16,10 @@ use milepost_codec::{Error, ErrorKind, Result, Seq};
 use crate::clock::Stopwatch;
 use crate::files::FolderHandle;
 use crate::index::keys;
+use crate::local::archive::begun::BegunArchive;
 use crate::local::index::blocks;
 use crate::local::{Inner, archive};
+use crate::tail::LogRuns;
 
 /// The maximum bytes that a round takes from the tail.
 pub(crate) const ROUND_BYTES: usize = 4 << 20;
@@ -44,6 +48,7 @@ pub(crate) enum Wake {
 /// Runs until `Stop`. An error poisons the log: committed events are safe in the journal.
 pub(crate) fn run(shared: &Arc<Inner>, wakes: &Receiver<Wake>) {
     let mut drain_to = 0;
+    let mut begun = BegunArchive::of(shared);
     loop {
         let patience = match shared.segments.has_too_many() || shared.segments.is_held() {
             true => REST,
@@ -72,7 +77,7 @@ pub(crate) fn run(shared: &Arc<Inner>, wakes: &Receiver<Wake>) {
             }
         }
         // A panic poisons too, which notifies threads that wait for the tail to shrink.
-        let done = catch_unwind(AssertUnwindSafe(|| work(shared, drain_to, rests)));
+        let done = catch_unwind(AssertUnwindSafe(|| work(shared, &mut begun, drain_to, rests)));
         let done =
             done.unwrap_or_else(|_| Err(Error::new(ErrorKind::Poisoned, "applying panicked")));
         // Damage found here is sled's: the only other files read are segments, which the next
@@ -80,15 +85,15 @@ pub(crate) fn run(shared: &Arc<Inner>, wakes: &Receiver<Wake>) {
         if let Err(error) = shared.sled(done) {
             shared.poison(&error.at("applier"));
         }
-        let _guard = shared.waiting.lock();
-        shared.progress.notify_all();
+        notify(shared);
     }
 }
 
-fn work(shared: &Arc<Inner>, drain_to: Seq, rests: bool) -> Result<()> {
+fn work(shared: &Arc<Inner>, begun: &mut BegunArchive, drain_to: Seq, rests: bool) -> Result<()> {
     if shared.poisoned().is_some() {
         return Ok(());
     }
+    let processors = available_parallelism().map_or(1, usize::from);
     loop {
         if let Some(size) = shared.journal_wants_spare()
             && let Err(error) = shared.segments.ensure_spare(&shared.layout.journal(), size)
@@ -106,16 +111,21 @@ fn work(shared: &Arc<Inner>, drain_to: Seq, rests: bool) -> Result<()> {
         if waiting < due && shared.applied() >= drain_to {
             break;
         }
+        // Archive files end where segments end, and consist of whole rounds.
+        let until = until.min(shared.segments.sealed_after(shared.applied()).unwrap_or(until));
         let started = Stopwatch::start();
-        // Appending threads use the other processors.
-        round(shared, until, 1)?;
+        let in_haste = waiting > ROUND_BYTES;
+        // Appending threads use the other processors, unless they wait for this one.
+        let round = apply(shared, until, if in_haste { processors } else { 1 })?;
         shared.meters.apply_us.record(started.us());
-        release_segments(shared)?;
-        // Writers and drains wait for the tail to shrink.
-        let _guard = shared.waiting.lock();
-        shared.progress.notify_all();
+        release(shared, until);
+        notify(shared);
+        begun.add(shared, &round, in_haste);
+        drop(round);
+        release_segments(shared, begun)?;
+        notify(shared);
     }
-    release_segments(shared)?;
+    release_segments(shared, begun)?;
     // A caller that drains expects the files of an idle store.
     if (rests || (drain_to > 0 && drain_to == shared.applied()))
         && let Err(error) = shared.segments.rest(&shared.layout.journal())
@@ -126,28 +136,55 @@ fn work(shared: &Arc<Inner>, drain_to: Seq, rests: bool) -> Result<()> {
     Ok(())
 }
 
+/// Wakes writers and drains, which wait for the tail to shrink.
+fn notify(shared: &Inner) {
+    let _guard = shared.waiting.lock();
+    shared.progress.notify_all();
+}
+
+/// The commits of a round, which sled holds now.
+pub(crate) struct Applied {
+    /// The first commit, and the number of log batches of each; `None` if some are not known.
+    pub(crate) counts: Option<(Seq, Vec<u64>)>,
+    /// The content of the commits by log.
+    pub(crate) logs: Vec<LogRuns>,
+    /// The same, packed.
+    pub(crate) blocks: Vec<Vec<u8>>,
+    /// The check of the last commit's frame.
+    pub(crate) check: [u8; 16],
+}
+
 /// Applies the tail up to a commit, with blocks packed on `processors` threads.
 pub(crate) fn round(shared: &Inner, until: Seq, processors: usize) -> Result<()> {
-    let (logs, mut puts, check) = {
+    apply(shared, until, processors)?;
+    release(shared, until);
+    Ok(())
+}
+
+/// Puts the tail up to a commit into sled. The tail keeps it.
+fn apply(shared: &Inner, until: Seq, processors: usize) -> Result<Applied> {
+    let (logs, mut puts, check, counts) = {
         let tail = shared.tail.read();
         let (logs, puts) = tail.up_to(until);
-        (logs, puts, tail.check_of(until))
+        (logs, puts, tail.check_of(until), tail.counts(until))
     };
+    let blocks = blocks::append(shared, &logs, processors, &mut puts)?;
     for brought in &logs {
-        let end = shared.stored_head(brought.log)?.map(|head| head.head.next);
-        let extents = &brought.extents;
-        blocks::append(shared, brought.log, end, extents, processors, &mut puts)?;
         // The tail still has the heads of later commits; sled gets the head as of `until`.
         puts.push((keys::head(brought.log), Some(brought.head.encode())));
     }
     shared.apply(puts, until, check)?;
+    Ok(Applied { counts, logs, blocks, check })
+}
+
+/// Releases the commits that sled holds from the tail.
+fn release(shared: &Inner, until: Seq) {
     {
         let mut tail = shared.tail.write();
         tail.release(until);
         shared.meters.lag(tail.commits(), tail.bytes());
     }
     shared.set_applied(until);
-    Ok(())
 }
 
 /// Applies the whole tail.
@@ -165,7 +202,7 @@ pub(crate) fn all(shared: &Inner) -> Result<()> {
 ///
 /// A segment that cannot be archived, for want of space or of file descriptors, stays in the
 /// journal: nothing is lost, and a later call tries again.
-fn release_segments(shared: &Inner) -> Result<()> {
+fn release_segments(shared: &Inner, begun: &mut BegunArchive) -> Result<()> {
     let mut folders = None;
     while !shared.segments.is_held() {
         let next = shared.segments.sealed.lock().front().cloned();
@@ -189,7 +226,7 @@ fn release_segments(shared: &Inner) -> Result<()> {
             }
         };
         let started = Stopwatch::start();
-        match archive::write(archive, &sealed, shared.config.store, shared.key.as_ref()) {
+        match begun.finish(archive, &sealed, shared.config.store, shared.key.as_ref()) {
             Ok(None) => {}
             Ok(Some(bytes)) => {
                 shared.meters.archive_us.record(started.us());

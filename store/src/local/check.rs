@@ -10,9 +10,8 @@ use crate::index::keys::KeyKind;
 use crate::local::Inner;
 use crate::local::archive::{ArchiveScan, Reader};
 use crate::local::chunks::packs;
-use crate::local::chunks::packs::ChunkLocation;
 use crate::local::journal::scan::{Segment, payload};
-use crate::local::recovery::replay::frames;
+use crate::local::location::Location;
 use crate::storage_check::StorageCheck;
 
 /// Reads and checks every file except sled's, whose blocks are checked with the chains.
@@ -40,7 +39,7 @@ pub(crate) fn check(shared: &Inner, storage: &mut StorageCheck) -> Result<()> {
 /// Reads every chunk that the index names.
 fn check_packs(shared: &Inner, storage: &mut StorageCheck) -> Result<()> {
     shared.kv.walk(&keys::all(KeyKind::Chunk), &mut |key, value| {
-        if let Err(error) = ChunkLocation::decode(value) {
+        if let Err(error) = Location::decode(value) {
             storage.lost_chunk(key, &error);
         }
     })?;
@@ -48,7 +47,7 @@ fn check_packs(shared: &Inner, storage: &mut StorageCheck) -> Result<()> {
         let path = shared.packs.path_of(pack);
         let intact_at = if path.exists() { packs::intact_in(&path, pack)? } else { Vec::new() };
         shared.kv.walk(&keys::all(KeyKind::Chunk), &mut |key, value| {
-            let Some(place) = ChunkLocation::decode(value).ok().filter(|it| it.pack == pack) else {
+            let Some(place) = Location::decode(value).ok().filter(|it| it.file == pack) else {
                 return;
             };
             let id = keys::chunk_id(key).unwrap_or(ChunkId([0; 32]));
@@ -77,7 +76,7 @@ fn check_archive(
     first_look: bool,
 ) -> Result<Seq> {
     let dir = shared.layout.archive();
-    let survey = ArchiveScan::take(&dir, shared.config.store)?;
+    let survey = ArchiveScan::take(&dir, shared.config.store, shared.key.as_ref())?;
     if first_look {
         for (_, error) in &survey.damaged {
             storage.fault(error);
@@ -105,11 +104,9 @@ fn check_archive(
 
 fn check_file(shared: &Inner, storage: &mut StorageCheck, path: &Path, next: Seq) -> Result<()> {
     let mut reader = Reader::open(path, shared.config.store, shared.key.as_ref())?;
-    while let Some(block) = reader.next_block()? {
-        for (frame, payload) in frames(&block) {
-            if frame.seq >= next {
-                storage.frame(frame.seq, payload)?;
-            }
+    while let Some(round) = reader.next_round()? {
+        for (seq, payload) in round.commits().filter(|(seq, _)| *seq >= next) {
+            storage.frame(seq, &payload)?;
         }
     }
     Ok(())
@@ -124,7 +121,7 @@ fn check_journal(
 ) -> Result<Seq> {
     let (store, key) = (shared.config.store, shared.key.as_ref());
     for (_, path) in files::numbered(&shared.layout.journal(), "seg")? {
-        let (segment, bytes) = match Segment::survey(&path, store, key) {
+        let (segment, bytes) = match Segment::survey_in_use(&path, store, key) {
             Ok(found) => found,
             // The applier has archived and recycled it since.
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
@@ -132,7 +129,6 @@ fn check_journal(
         };
         if let Some(error) = segment.fault()
             && first_look
-            && still_damaged(shared, &path)
         {
             storage.fault(&error);
         }
@@ -144,13 +140,6 @@ fn check_journal(
         }
     }
     Ok(next)
-}
-
-/// Returns `true` if a damaged segment is damaged in a second read too: it may have been recycled
-/// during the first.
-fn still_damaged(shared: &Inner, path: &Path) -> bool {
-    let again = Segment::survey(path, shared.config.store, shared.key.as_ref());
-    again.is_ok_and(|(segment, _)| segment.fault().is_some())
 }
 
 #[cfg(test)]
@@ -173,18 +162,18 @@ mod tests {
         let store = LocalStore::open(&path, &OpenOptions::default(), entropy).unwrap();
         let id = store.put_chunk(b"a chunk", false).unwrap();
         let (shared, key) = (&store.shared, keys::chunk(&id));
-        let place = ChunkLocation::decode(&shared.kv.get(&key).unwrap().unwrap()).unwrap();
+        let place = Location::decode(&shared.kv.get(&key).unwrap().unwrap()).unwrap();
         shared.kv.apply(vec![(key, Some(vec![7]))]).unwrap();
 
         let mut storage = StorageCheck::new(0, Arc::default());
         check(shared, &mut storage).unwrap();
         assert_eq!(storage.lost_chunks(), HashSet::from([id]));
 
-        let (after, forget) = (place.pack + 1, |_: &ChunkId| {});
+        let (after, forget) = (place.file + 1, |_: &ChunkId| {});
         let done =
             compaction::packs::compact(shared, HashSet::new(), after, &forget, &mut |_| Ok(()));
         assert_eq!(done.unwrap_err().kind(), ErrorKind::Corrupt);
-        let path = shared.packs.path_of(place.pack);
-        assert_eq!(packs::intact_in(&path, place.pack).unwrap(), [place.at]);
+        let path = shared.packs.path_of(place.file);
+        assert_eq!(packs::intact_in(&path, place.file).unwrap(), [place.at]);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use milepost_codec::ChunkId;
 use parking_lot::{Condvar, Mutex};
 
-use crate::local::chunks::packs::ChunkLocation;
+use crate::local::location::Location;
 
 /// Tracks chunks that are stored or used during a compaction, and appends that have stored chunks
 /// and are not committed.
@@ -21,7 +21,7 @@ pub(crate) struct GcBarrier {
 struct Recorded {
     /// Locations of chunks stored since the compaction began, in order; `None` without a
     /// compaction.
-    stored: Option<Vec<(ChunkId, ChunkLocation)>>,
+    stored: Option<Vec<(ChunkId, Location)>>,
     /// Existing chunks that were stored again, or read.
     used: HashSet<ChunkId>,
     /// The number of running appends, by the turn in which they began. A compaction begins a new
@@ -71,7 +71,7 @@ impl GcBarrier {
     }
 
     /// Records a stored chunk.
-    pub(crate) fn stored(&self, id: ChunkId, place: ChunkLocation) {
+    pub(crate) fn stored(&self, id: ChunkId, place: Location) {
         if let Some(stored) = &mut self.recorded.lock().stored {
             stored.push((id, place));
         }
@@ -99,7 +99,7 @@ impl GcBarrier {
     }
 
     /// Returns the chunks stored since the compaction began, without the first `skip`.
-    pub(crate) fn stored_after(&self, skip: usize) -> Vec<(ChunkId, ChunkLocation)> {
+    pub(crate) fn stored_after(&self, skip: usize) -> Vec<(ChunkId, Location)> {
         let recorded = self.recorded.lock();
         let stored = recorded.stored.as_ref().and_then(|stored| stored.get(skip..));
         stored.map_or_else(Vec::new, <[_]>::to_vec)

@@ -9,13 +9,14 @@ use parking_lot::{Condvar, Mutex, RwLock};
 use crate::clock::Clock;
 use crate::index::IndexPut;
 use crate::index::{LogHead, keys};
-use crate::local::chunks::packs::{ChunkLocation, Packs};
+use crate::local::chunks::packs::Packs;
 use crate::local::gc_barrier::GcBarrier;
 use crate::local::index::digest_check::CheckedParts;
 use crate::local::index::kv::Kv;
 use crate::local::journal::pool::SegmentPool;
 use crate::local::journal::writer::JournalWriter;
 use crate::local::layout::Layout;
+use crate::local::location::Location;
 use crate::local::look::Look;
 use crate::local::markers::applied::AppliedPosition;
 use crate::local::settings::StoreConfig;
@@ -159,8 +160,8 @@ impl Inner {
             self.packs.end()
         };
         let mut position = self.position.lock();
-        let mut next =
-            AppliedPosition { seq, check, packs, synced: self.packs.synced(), ..*position };
+        let (synced, blocks) = (self.packs.synced(), self.kv.blocks()?.end());
+        let mut next = AppliedPosition { seq, check, packs, synced, blocks, ..*position };
         let mut digests = position.digests;
         self.kv.apply_counted(puts, &mut digests, |digests| {
             next.digests = digests;
@@ -197,7 +198,7 @@ impl Inner {
     pub(crate) fn chunk(&self, id: &ChunkId) -> Result<Option<Vec<u8>>> {
         match self.kv.get(&keys::chunk(id))? {
             Some(place) => {
-                let read = self.packs.read(id, ChunkLocation::decode(&place)?);
+                let read = self.packs.read(id, Location::decode(&place)?);
                 self.packed(read).map(Some)
             }
             None => Ok(None),
@@ -217,6 +218,11 @@ impl Inner {
     pub(crate) fn poison(&self, error: &Error) {
         self.poison.lock().get_or_insert_with(|| error.to_string());
         self.meters.poisoned();
+    }
+
+    /// Fails with `Poisoned` after a write whose outcome is unknown.
+    pub(crate) fn check_poison(&self) -> Result<()> {
+        self.poisoned().map_or(Ok(()), Err)
     }
 
     pub(crate) fn poisoned(&self) -> Option<Error> {

@@ -8,8 +8,10 @@
 //!   lock                     held while open: pid and time of opening
 //!   journal/0000000001.seg   segments, the last one written to
 //!   journal/spare-*.seg      free segments
-//!   archive/0000000001.mpa   finished segments, compressed
-//!   sled/                    blocks and the index
+//!   archive/0000000001.mpa   the commits of a finished segment, compressed
+//!   archive/next.mpa.*.tmp   the same of the segment that is written to
+//!   sled/                    the index
+//!   sled/blocks/*.blocks     the events, compressed, for readers
 //!   sled.next/               the same, built by a compaction
 //!   sled-now                 the sled folder in use; without this file, the first
 //!   packs/0000000001.pack    chunks

@@ -42,6 +42,14 @@ impl StoreLock {
         }
     }
 
+    /// Returns `true` if a process holds the lock. It is tried by a shared lock.
+    pub(crate) fn is_held(path: &Path) -> bool {
+        let Ok(file) = files::open_read(path) else { return false };
+        let shared = file.try_lock_shared();
+        let _ = file.unlock();
+        matches!(shared, Err(TryLockError::WouldBlock))
+    }
+
     fn locked(path: &Path, mut file: File) -> Result<Self> {
         let mut tries = 0;
         loop {

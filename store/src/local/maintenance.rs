@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use milepost_codec::{ChunkId, Error, ErrorKind, FRAME_HEADER_LEN, Result, Seq};
 
@@ -22,9 +23,11 @@ use crate::projection::{Compacted, CompactionHost, CompactionStep};
 use crate::projection::{DiskBytes, Maintenance};
 use crate::storage_check::StorageCheck;
 
-/// The maximum bytes in the tail while the snapshotter works. It exceeds `ROUND_DUE`: a smaller
-/// tail starts no round, and the wait would never end.
-const SETTLED: usize = applier::ROUND_DUE * 2;
+/// The bytes in the tail that mean that writers are busy: after a round, so many have come again.
+const BUSY: usize = applier::ROUND_DUE / 2;
+
+/// The time without a commit after which writers are not busy: a tail of less than a round stays.
+const PAUSE: Duration = Duration::from_millis(20);
 
 impl Maintenance for LocalStore {
     fn applied(&self) -> Seq {
@@ -37,10 +40,8 @@ impl Maintenance for LocalStore {
         let _ = self.wakes.send(Wake::Drain(until));
         let mut guard = self.shared.waiting.lock();
         while self.shared.applied() < until {
-            if let Some(error) = self.shared.poisoned() {
-                return Err(error);
-            }
-            let again = std::time::Duration::from_millis(100);
+            self.shared.check_poison()?;
+            let again = Duration::from_millis(100);
             if self.shared.progress.wait_for(&mut guard, again).timed_out() {
                 let _ = self.wakes.send(Wake::Drain(until));
             }
@@ -48,14 +49,19 @@ impl Maintenance for LocalStore {
         Ok(())
     }
 
-    fn settle(&self) {
+    fn settle(&self, is_urgent: &dyn Fn() -> bool) {
         let shared = &self.shared;
-        let until = self.seq();
-        // Writers that never pause keep the tail long. Later commits are not waited for.
-        let is_busy = || shared.tail.read().bytes() > SETTLED && shared.applied() < until;
         let mut guard = shared.waiting.lock();
-        while is_busy() && shared.poisoned().is_none() {
-            shared.progress.wait(&mut guard);
+        loop {
+            let seq = self.seq();
+            let is_busy = shared.tail.read().bytes() > BUSY && shared.poisoned().is_none();
+            if !is_busy || is_urgent() {
+                return;
+            }
+            let paused = shared.progress.wait_for(&mut guard, PAUSE).timed_out();
+            if paused && self.seq() == seq {
+                return;
+            }
         }
     }
 
@@ -201,9 +207,7 @@ impl LocalStore {
 
     /// Syncs sled, and writes the frame that says that the store was closed.
     fn finish(&self) -> Result<()> {
-        if let Some(error) = self.shared.poisoned() {
-            return Err(error);
-        }
+        self.shared.check_poison()?;
         let seq = self.seq();
         if self.closed_at == Some(seq) {
             return Ok(());

@@ -8,8 +8,9 @@
 //! journal/       writer: frames, one sync each; scan: finds frames after a crash
 //! archive/       finished segments, compressed; rebuild: damaged files, from_index: out of sled
 //! recovery/      decide: the table of RECOVERY.md; replay: frames into the tail; parallel_apply
-//! index/         sled, blocks in it, and its check against digests
+//! index/         sled, the block files, and the check of both against digests
 //! chunks/        chunks in packs
+//! location.rs    places in packs and block files        unpacked.rs  a cache of their entries
 //! inner.rs       the parts that all of these share
 //! applier.rs     moves commits from the tail into sled, in rounds
 //! reading.rs     the tail first, then sled
@@ -35,6 +36,7 @@ mod inner;
 mod journal;
 mod kinds;
 mod layout;
+mod location;
 mod lock;
 mod look;
 mod maintenance;
@@ -45,6 +47,7 @@ mod recovery;
 mod repairs;
 mod salvage;
 mod settings;
+mod unpacked;
 mod upkeep;
 
 pub use crate::local::salvage::{LostRange, Salvaged};
@@ -69,11 +72,10 @@ use crate::commit_batch::CommitBatch;
 use crate::commit_log::CommitLog;
 use crate::entropy::Entropy;
 use crate::local::applier::Wake;
-use crate::local::chunks::packs::ChunkLocation;
-use crate::local::index::blocks::BlockCache;
 use crate::local::inner::Inner;
 use crate::local::journal::writer::JournalWriter;
 use crate::local::layout::Layout;
+use crate::local::location::Location;
 use crate::local::lock::StoreLock;
 use crate::local::look::Look;
 use crate::local::markers::acked::AckMarker;
@@ -99,14 +101,13 @@ pub struct LocalStore {
     lock: Mutex<Option<StoreLock>>,
     /// `None` if the store is opened for reading only.
     witness: Option<AckMarker>,
-    block_cache: BlockCache,
     findings: Vec<Finding>,
     /// The number of unreadable chunks, and those of them that were not stored again since.
     damaged: Mutex<(u64, HashSet<ChunkId>)>,
     /// Chunks that were stored or read intact since the store was opened.
     intact_chunks: Mutex<HashSet<ChunkId>>,
     /// The end of the packs when the store was opened: later chunks are this process's.
-    opened_at: ChunkLocation,
+    opened_at: Location,
 }
 
 impl LocalStore {
@@ -116,6 +117,14 @@ impl LocalStore {
             return Self::open_to_read(root, options, entropy);
         }
         let layout = Layout::new(root);
+        if options.only_reads
+            && look::is_quick(&layout)
+            && let Ok(log) = Self::open_to_read(root, options, Arc::clone(&entropy))
+            // What is found is repaired by an opening for writing.
+            && log.findings.is_empty()
+        {
+            return Ok(log);
+        }
         let lock = open::prepare(&layout, options, &entropy)?;
         let mut findings = Vec::new();
         let config = open::settings(&layout, options, &mut findings)?;
@@ -166,7 +175,6 @@ impl LocalStore {
             closed_at: None,
             lock: Mutex::default(),
             witness: None,
-            block_cache: BlockCache::default(),
             findings,
             damaged: Mutex::default(),
             intact_chunks: Mutex::default(),
@@ -187,9 +195,7 @@ impl LocalStore {
         let _ = self.wakes.send(Wake::Look);
         let mut guard = shared.waiting.lock();
         while shared.tail.read().bytes() > shared.backlog_bytes {
-            if let Some(error) = shared.poisoned() {
-                return Err(error);
-            }
+            shared.check_poison()?;
             shared.progress.wait(&mut guard);
         }
         Ok(())
@@ -247,9 +253,7 @@ impl CommitLog for LocalStore {
     fn append(&self, mut batch: CommitBatch) -> Result<()> {
         self.shared.check_open()?;
         self.check_writable()?;
-        if let Some(error) = self.shared.poisoned() {
-            return Err(error);
-        }
+        self.shared.check_poison()?;
         self.wait_for_room()?;
         self.commit(batch.seq, &mut batch.buf, false)?;
         let size = batch.buf.len();

@@ -177,6 +177,7 @@ impl Opener<'_> {
         closed::forget(layout)?;
         let kv = Kv::open(&layout.sled(), options.cache_bytes, self.config.sled_segment)?;
         let applied = AppliedPosition::read(&kv, self.config.store)?;
+        kv.blocks()?.resume(applied.blocks, self.config.store, false)?;
         *reached = applied.seq;
         let meters = Arc::new(Meters::new(self.config.store.to_string()));
         let (packs, chunks) =

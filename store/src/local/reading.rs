@@ -4,11 +4,12 @@ use milepost_codec::{Error, LogId, Offset, Result};
 
 use crate::digest::DigestPart;
 use crate::extent::Extent;
-use crate::index::Entry;
 use crate::index::LogHead;
 use crate::index::keys;
 use crate::index::keys::KeyKind;
+use crate::index::{Entry, IndexPut};
 use crate::local::LocalStore;
+use crate::local::index::blocks;
 use crate::projection::Index;
 use crate::tail::merge;
 
@@ -23,8 +24,8 @@ impl Index for LocalStore {
             return Ok(Some(extent));
         }
         let shared = &self.shared;
-        let key = shared.key.as_ref();
-        let read = shared.sled(self.block_cache.extent(&shared.kv, key, log, offset))?;
+        let read = blocks::read(&shared.kv, shared.key.as_ref(), log, offset);
+        let read = shared.sled(read)?;
         if read.is_none()
             && let Some(head) = shared.sled(shared.stored_head(log))?
             && (head.start..head.head.next).contains(&offset)
@@ -39,7 +40,9 @@ impl Index for LocalStore {
     }
 
     fn forget_unpacked(&self) {
-        self.block_cache.forget();
+        if let Ok(blocks) = self.shared.kv.blocks() {
+            blocks.forget_unpacked();
+        }
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
@@ -64,14 +67,17 @@ impl Index for LocalStore {
     }
 
     fn put_note(&self, key: Vec<u8>, value: Vec<u8>) -> Result<()> {
-        let _here = self.shared.switching.read();
-        let done = self.shared.kv.apply(vec![(key, Some(value))]);
-        self.poisons(self.shared.sled(done))
+        self.change_note((key, Some(value)))
     }
 
     fn drop_note(&self, key: Vec<u8>) -> Result<()> {
+        self.change_note((key, None))
+    }
+}
+
+impl LocalStore {
+    fn change_note(&self, put: IndexPut) -> Result<()> {
         let _here = self.shared.switching.read();
-        let done = self.shared.kv.apply(vec![(key, None)]);
-        self.poisons(self.shared.sled(done))
+        self.poisons(self.shared.sled(self.shared.kv.apply(vec![put])))
     }
 }

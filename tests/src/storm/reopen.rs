@@ -60,6 +60,16 @@ impl Acts {
             }
             None => engine.close(),
         };
+        closed.map_err(|e| format!("close: {e}"))?;
+        self.glance().map_err(|e| format!("read after the close: {e}"))
+    }
+
+    /// Reads the closed store as a command does that prints and ends.
+    fn glance(&mut self) -> Result<(), String> {
+        let opened = Engine::open(&self.root, self.options().only_reads(true));
+        self.engine = Some(opened.map_err(|e| format!("I1: open: {e}"))?);
+        self.check("opened")?;
+        let closed = self.engine.take().map_or(Ok(()), |engine| engine.close());
         closed.map_err(|e| format!("close: {e}"))
     }
 }

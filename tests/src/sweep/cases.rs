@@ -193,6 +193,7 @@ pub fn kind_of(file: &str) -> &'static str {
         "sled/db" => "sled db",
         "sled/conf" => "sled conf",
         _ if file.starts_with("sled/snap") => "sled snap",
+        _ if file.starts_with("sled/blocks/") => "block file",
         _ => "other",
     }
 }

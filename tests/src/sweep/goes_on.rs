@@ -12,7 +12,7 @@ use crate::{bodies, folder};
 
 /// Whether the file is one that appends and the applier write to.
 pub(super) fn is_written_to(case: &Case) -> bool {
-    matches!(case.kind(), "segment" | "sled db")
+    matches!(case.kind(), "segment" | "sled db" | "block file")
 }
 
 /// The store as another process finds it: a sled that a failed write has left behind in this one

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::cases::{Case, Damage, PAGE, kind_of};
 use super::stores::{Left, Stores};
+use crate::archive;
 use crate::seed::Random;
 
 /// A bit is flipped in each byte at a multiple of this, a prime, so that it meets all places of what
@@ -122,13 +123,17 @@ fn headers(file: &str, bytes: &[u8]) -> Vec<Range<u64>> {
             found.extend(frames(bytes).map(|(_, frame)| frame.start..frame.start + 64));
         }
         "spare segment" => found.push(span(0, 80)),
-        kind @ ("archive" | "pack") => {
-            let (header, mut at) = if kind == "archive" { (48, 80) } else { (64, 0) };
-            found.push(span(0, at));
+        "pack" => {
+            let mut at = 0;
             while let Some(stored) = number(bytes, at + 12) {
-                found.push(span(at, header));
-                at += header + stored as usize;
+                found.push(span(at, 64));
+                at += 64 + stored as usize;
             }
+        }
+        "archive" | "block file" => {
+            found.push(span(0, 80));
+            let heads = archive::parts(bytes).into_iter().map(|part| part.head);
+            found.extend(heads.map(|head| span(head.start, head.len())));
         }
         "sled db" | "sled conf" | "sled snap" => found.push(span(0, 64)),
         _ => {}

@@ -1,17 +1,17 @@
 //! Makes the checks of bytes right, where the bytes are long enough to have one.
 
 use milepost_codec::{
-    ArchiveBlock, ArchiveHeader, CHUNK_RAW_MAX, ChunkEntry, ChunkGroup, FRAME_HEADER_LEN,
-    FrameHeader, LogId, StoreId,
+    CHUNK_RAW_MAX, ChunkEntry, ChunkGroup, FRAME_HEADER_LEN, FrameHeader, StoreId,
 };
+
+use crate::archive;
 
 /// The store that files in inputs belong to.
 pub(crate) const STORE: StoreId = StoreId([5; 16]);
 
 /// Puts the check of `parts` of the bytes where it belongs.
-fn put(bytes: &mut [u8], before: &[u8], parts: &[(usize, usize)], at: usize) {
+fn put(bytes: &mut [u8], parts: &[(usize, usize)], at: usize) {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(before);
     for (from, to) in parts {
         let Some(part) = bytes.get(*from..*to) else {
             return;
@@ -33,21 +33,14 @@ fn write(bytes: &mut [u8], at: usize, what: &[u8]) {
     }
 }
 
-/// The header of a segment or an archive file; it becomes one of [`STORE`].
+/// The header of a segment, an archive file or a block file; it becomes one of [`STORE`].
 pub(crate) fn header(bytes: &mut [u8]) {
     write(bytes, 8, &STORE.0);
-    put(bytes, &[], &[(0, 64)], 64);
+    put(bytes, &[(0, 64)], 64);
 }
 
 pub(crate) fn acked(bytes: &mut [u8]) {
-    put(bytes, &[], &[(0, 48)], 48);
-}
-
-pub(crate) fn block(log: LogId, bytes: &mut [u8]) {
-    let mut place = log.task.0.to_le_bytes().to_vec();
-    place.extend_from_slice(&log.kind.number().to_le_bytes());
-    let len = bytes.len();
-    put(bytes, &place, &[(0, 56), (72, len)], 56);
+    put(bytes, &[(0, 48)], 48);
 }
 
 /// A block of a block file, whose hash has 32 bytes.
@@ -61,7 +54,7 @@ pub(crate) fn file_block(bytes: &mut [u8]) {
 
 pub(crate) fn commit_table(bytes: &mut [u8]) {
     let len = bytes.len();
-    put(bytes, &[], &[(0, 56), (72, len)], 56);
+    put(bytes, &[(0, 56), (72, len)], 56);
 }
 
 /// The id of a chunk as well, where the content can be had.
@@ -77,7 +70,7 @@ pub(crate) fn chunk(bytes: &mut [u8]) {
         write(bytes, 16, &ChunkEntry::id_of(&content).0);
     }
     let len = bytes.len();
-    put(bytes, &[], &[(0, 48), (64, len)], 48);
+    put(bytes, &[(0, 48), (64, len)], 48);
 }
 
 /// The ids of a group's members as well, where the contents can be had.
@@ -104,13 +97,13 @@ pub(crate) fn chunk_group(bytes: &mut [u8]) {
         rest = behind;
     }
     let len = bytes.len();
-    put(bytes, &[], &[(0, 16), (32, len)], 16);
+    put(bytes, &[(0, 16), (32, len)], 16);
 }
 
 /// One frame at the beginning of the bytes.
 pub(crate) fn frame(bytes: &mut [u8]) {
     if let Some(len) = FrameHeader::payload_len(bytes) {
-        put(bytes, &[], &[(16, FRAME_HEADER_LEN + len)], 0);
+        put(bytes, &[(16, FRAME_HEADER_LEN + len)], 0);
     }
 }
 
@@ -135,9 +128,9 @@ impl Follows {
 }
 
 /// All frames from the beginning of the bytes on, wherever one may begin. With `follows` each is also
-/// made to follow the one before. Gives how many there were.
-pub(crate) fn frames(bytes: &mut [u8], mut follows: Option<&mut Follows>) -> u32 {
-    let (mut at, mut count) = (0, 0);
+/// made to follow the one before.
+pub(crate) fn frames(bytes: &mut [u8], mut follows: Option<&mut Follows>) {
+    let mut at = 0;
     while let Some(rest) = bytes.get_mut(at..).filter(|rest| !rest.is_empty()) {
         let len = FrameHeader::payload_len(rest).filter(|_| FrameHeader::looks_like_any(rest));
         let Some(len) = len.filter(|len| FRAME_HEADER_LEN + len <= rest.len()) else {
@@ -154,38 +147,13 @@ pub(crate) fn frames(bytes: &mut [u8], mut follows: Option<&mut Follows>) -> u32
             follows.seq = follows.seq.wrapping_add(1);
             follows.check = *rest.first_chunk().unwrap_or(&[0; 16]);
         }
-        count += 1;
         at += (FRAME_HEADER_LEN + len).next_multiple_of(8);
     }
-    count
 }
 
-/// One block of an archive file at the beginning of the bytes; gives how long it claims to be.
-pub(crate) fn archive_block(bytes: &mut [u8]) -> Option<usize> {
-    let end = ArchiveBlock::HEADER_LEN + number(bytes, 12)? as usize;
-    put(bytes, &[], &[(0, 32), (ArchiveBlock::HEADER_LEN, end)], 32);
-    (end <= bytes.len()).then_some(end)
-}
-
-/// An archive file: its header, its blocks, and, with `follow`, the frames in those that are not packed.
+/// An archive file: its header, its blocks and its tables; with `follow`, tables are made to follow
+/// each other, and to have the hashes of the blocks before them.
 pub(crate) fn archive(bytes: &mut [u8], follow: bool) {
     header(bytes);
-    let mut follows = Follows::header(bytes);
-    let mut at = ArchiveHeader::LEN;
-    while let Some(rest) = bytes.get_mut(at..) {
-        let Some(stored) = number(rest, 12) else {
-            return;
-        };
-        let end = ArchiveBlock::HEADER_LEN + stored as usize;
-        if follow && number(rest, 4) != Some(1) && end <= rest.len() {
-            let first = follows.seq;
-            let frames = frames(&mut rest[ArchiveBlock::HEADER_LEN..end], Some(&mut follows));
-            write(rest, 16, &frames.to_le_bytes());
-            write(rest, 24, &first.to_le_bytes());
-        }
-        let Some(len) = archive_block(rest) else {
-            return;
-        };
-        at += len;
-    }
+    archive::seal(bytes, follow);
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use milepost::fuzzing;
-use milepost_codec::{ARCHIVE_BLOCK_RAW_MAX, SEGMENT_HEADER_LEN};
+use milepost_codec::{ROUND_RAW_MAX, SEGMENT_HEADER_LEN};
 use tempfile::TempDir;
 
 use crate::targets::bounds::{bounded, told};
@@ -15,10 +15,10 @@ use crate::targets::store::folder;
 
 /// Checks are made right.
 pub(crate) const RIGHT: u8 = 0x80;
-/// And frames are made to follow each other.
+/// And frames, or the tables of an archive file, are made to follow each other.
 pub(crate) const FOLLOW: u8 = 0x40;
 
-/// Bytes of a segment's header that an input has: the others are zero.
+/// Bytes of a header that an input has: the others are zero.
 const HEADER_IN_INPUT: usize = 80;
 
 /// What reading a file may hold beside its bytes: buffers.
@@ -28,11 +28,7 @@ const BUFFERS: usize = 1 << 20;
 pub fn segment(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let flags = input.byte();
-    let mut file = input.bytes(HEADER_IN_INPUT).to_vec();
-    if file.len() == HEADER_IN_INPUT {
-        file.resize(SEGMENT_HEADER_LEN, 0);
-        file.extend_from_slice(input.rest());
-    }
+    let mut file = file_of(&mut input);
     if flags & RIGHT != 0 && file.len() >= SEGMENT_HEADER_LEN {
         checks::header(&mut file);
         let mut follows = Follows::header(&file);
@@ -51,17 +47,27 @@ pub fn segment(bytes: &[u8]) {
 pub fn archive(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let flags = input.byte();
-    let mut file = input.rest().to_vec();
+    let mut file = file_of(&mut input);
     if flags & RIGHT != 0 {
         checks::archive(&mut file, flags & FOLLOW != 0);
     }
     let path = written(&file);
-    // A block may claim what its limit allows: as long as it is stored, and as long as unpacked.
-    let claims = 2 * ARCHIVE_BLOCK_RAW_MAX + BUFFERS;
+    // The blocks of a round may claim what its limit allows, and one commit may have all of it.
+    let claims = 2 * ROUND_RAW_MAX + BUFFERS;
     let read = bounded("archive", file.len(), claims, || fuzzing::read_archive(&path, STORE));
     if let Err(error) = read {
         told("archive", &error);
     }
+}
+
+/// A header of 4096 bytes, which an input has the first ones of, and the rest.
+fn file_of(input: &mut Input<'_>) -> Vec<u8> {
+    let mut file = input.bytes(HEADER_IN_INPUT).to_vec();
+    if file.len() == HEADER_IN_INPUT {
+        file.resize(SEGMENT_HEADER_LEN, 0);
+        file.extend_from_slice(input.rest());
+    }
+    file
 }
 
 /// Writes bytes into a file that is used again and again.

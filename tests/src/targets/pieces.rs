@@ -1,10 +1,9 @@
 //! What carries a check of its own, and the lists that stand in chunks.
 
 use milepost_codec::{
-    ARCHIVE_BLOCK_RAW_MAX, AckWatermark, ArchiveBlock, ArchiveHeader, BLOCK_RAW_MAX, Base, BaseKey,
-    Block, BlockFileHeader, CHUNK_RAW_MAX, ChunkEntry, ChunkList, CommitTable, CommitTableHeader,
-    ContentBlock, Error, FRAME_PAYLOAD_MAX, FrameHeader, LineageId, LogBatches, LogId, LogKind,
-    Piece, Result, RunBlock, SegmentHeader, Snapshot, TaskNo,
+    AckWatermark, Base, BaseKey, BlockFileHeader, CHUNK_RAW_MAX, ChunkEntry, ChunkList,
+    CommitTable, CommitTableHeader, ContentBlock, FRAME_PAYLOAD_MAX, FrameHeader, LogBatches,
+    Piece, Result, RunBlock, SegmentHeader, Snapshot,
 };
 
 use crate::targets::bounds::{bounded, told};
@@ -12,26 +11,20 @@ use crate::targets::checks;
 use crate::targets::records::walk_section;
 
 /// What the low bits of an input's first byte say it is; bit 7: its checks are made right first.
-pub const BLOCKS: [&str; 10] = [
-    "block",
+pub const BLOCKS: [&str; 7] = [
+    "block of runs",
     "chunk",
     "frame",
     "segment header",
-    "archive header",
-    "archive block",
-    "block of runs",
-    "block of contents",
     "commit table",
+    "block of contents",
     "block file header",
 ];
 
 /// What an input's first byte says it is.
 pub const LISTS: [&str; 5] = ["chunk list", "piece list", "snapshot", "base", "base keys"];
 
-/// The log that blocks are read as those of.
-const LOG: LogId = LogId { task: TaskNo(7), kind: LogKind::Lineage(LineageId(3)) };
-
-/// Bytes as a block, chunk, frame, header, archive block or commit table.
+/// Bytes as a block, chunk, frame, header or commit table.
 pub fn blocks(bytes: &[u8]) {
     let Some((selector, rest)) = bytes.split_first() else {
         return;
@@ -41,39 +34,29 @@ pub fn blocks(bytes: &[u8]) {
     let (right, which) = (selector & 0x80 != 0, (selector & 0x7f) % BLOCKS.len() as u8);
     if right {
         match which {
-            0 => checks::block(LOG, bytes),
+            0 | 5 => checks::file_block(bytes),
             1 => checks::chunk(bytes),
             2 => checks::frame(bytes),
-            3 | 4 | 9 => checks::header(bytes),
-            5 => drop(checks::archive_block(bytes)),
-            6 | 7 => checks::file_block(bytes),
-            _ => checks::commit_table(bytes),
+            4 => checks::commit_table(bytes),
+            _ => checks::header(bytes),
         }
     }
     // A packed payload may claim what its limit allows: how much it unpacks to shows only then.
     let claim = match which {
-        0 => BLOCK_RAW_MAX,
-        1 | 7 => CHUNK_RAW_MAX,
-        6 => FRAME_PAYLOAD_MAX,
-        5 => ARCHIVE_BLOCK_RAW_MAX,
+        0 => FRAME_PAYLOAD_MAX,
+        1 | 5 => CHUNK_RAW_MAX,
         _ => 0,
     };
     let bytes = &*bytes;
     let outcome = bounded("blocks", bytes.len(), claim, || match which {
-        0 => read_block(bytes),
+        0 => read_runs(bytes),
         1 => read_chunk(bytes),
         2 => read_frame(bytes),
         3 => SegmentHeader::decode(bytes).map(|header| {
             assert_eq!(SegmentHeader::decode(&header.encode()).ok(), Some(header));
         }),
-        4 => ArchiveHeader::decode(bytes).map(|header| {
-            let again = ArchiveHeader::decode(&header.encode());
-            assert_eq!(again.ok(), Some(header));
-        }),
-        5 => read_archive_block(bytes),
-        6 => read_runs(bytes),
-        7 => read_contents(bytes),
-        8 => read_commit_table(bytes),
+        4 => read_commit_table(bytes),
+        5 => read_contents(bytes),
         _ => BlockFileHeader::decode(bytes).map(|header| {
             assert_eq!(BlockFileHeader::decode(&header.encode()).ok(), Some(header));
         }),
@@ -81,17 +64,6 @@ pub fn blocks(bytes: &[u8]) {
     if let Err(error) = outcome {
         told("blocks", &error);
     }
-}
-
-fn read_block(bytes: &[u8]) -> Result<()> {
-    let block = Block::decode(LOG, bytes, None)?;
-    assert!(block.end() >= block.first);
-    let again = block.encode(LOG, None);
-    assert_eq!(Block::decode(LOG, &again, None)?, block);
-    for section in block.sections() {
-        walk_section(&section?)?;
-    }
-    Ok(())
 }
 
 fn read_chunk(bytes: &[u8]) -> Result<()> {
@@ -109,14 +81,6 @@ fn read_frame(bytes: &[u8]) -> Result<()> {
         walk_section(&group?.section)?;
     }
     Ok(())
-}
-
-fn read_archive_block(bytes: &[u8]) -> Result<()> {
-    let block = ArchiveBlock::decode_header(bytes)?;
-    let (header, payload) = bytes.split_at(ArchiveBlock::HEADER_LEN);
-    let payload = payload.get(..block.stored_len());
-    let payload = payload.ok_or_else(|| Error::corrupt("archive block", "a payload", "less"))?;
-    block.decode(header, payload).map(drop)
 }
 
 fn read_runs(bytes: &[u8]) -> Result<()> {

@@ -66,7 +66,7 @@ fn opening_reads_no_archive_because_an_event_was_erased_once() {
     // A reader of this file would say that it is damaged.
     let archive = folder::files(&root.join("archive"), ".mpa").unwrap();
     let mut bytes = fs::read(&archive[0]).unwrap();
-    let middle = bytes.len() / 2;
+    let middle = usize::midpoint(4096, bytes.len());
     bytes[middle] ^= 1;
     fs::write(&archive[0], bytes).unwrap();
     let engine = Engine::open(&root, options()).unwrap();

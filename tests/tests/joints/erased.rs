@@ -7,11 +7,8 @@ use milepost::events::Message;
 use milepost::retention::Policy;
 use milepost::state::MessageRange;
 use milepost::{Append, Body, Engine, Mark, Options};
-use milepost_codec::{
-    ArchiveBlock, ArchiveHeader, BodyForm, FrameHeader, Hash, LogBatches, LogKind, Salts, Seed,
-    body_hash, salt,
-};
-use milepost_tests::folder;
+use milepost_codec::{BodyForm, Hash, LogKind, Salts, Sections, Seed, body_hash, salt};
+use milepost_tests::{archive, folder};
 
 const PIN: u32 = 7294;
 
@@ -27,30 +24,19 @@ fn left(root: &Path) -> (Seeds, Vec<(u64, Hash)>) {
     let (mut seeds, mut erased) = (Vec::new(), Vec::new());
     for path in folder::files(&root.join("archive"), ".mpa").unwrap() {
         let bytes = fs::read(path).unwrap();
-        let mut rest = &bytes[ArchiveHeader::LEN..];
-        while !rest.is_empty() {
-            let (head, more) = rest.split_at(ArchiveBlock::HEADER_LEN);
-            let block = ArchiveBlock::decode_header(head).unwrap();
-            let (payload, more) = more.split_at(block.stored_len());
-            rest = more;
-            let raw = block.decode(head, payload).unwrap();
-            let mut frames = raw.as_slice();
-            while let Ok((frame, payload)) = FrameHeader::read_unverified(frames) {
-                for group in LogBatches::new(payload).map(Result::unwrap) {
-                    if let LogKind::Control = group.log.kind {
-                        continue;
-                    }
-                    if let Salts::Seeded(seed, index) = group.section.salts {
-                        seeds.push((seed, group.first.wrapping_sub(index)));
-                    }
-                    for (at, record) in (group.first..).zip(group.section.iter()) {
-                        let record = record.unwrap();
-                        if record.form == BodyForm::Erased {
-                            erased.push((at, record.body_hash(&[0; 16]).unwrap()));
-                        }
-                    }
+        for (log, first, section) in archive::commits(&bytes, None).into_values().flatten() {
+            if let LogKind::Control = log.kind {
+                continue;
+            }
+            let section = Sections::new(&section).next().unwrap().unwrap();
+            if let Salts::Seeded(seed, index) = section.salts {
+                seeds.push((seed, first.wrapping_sub(index)));
+            }
+            for (at, record) in (first..).zip(section.iter()) {
+                let record = record.unwrap();
+                if record.form == BodyForm::Erased {
+                    erased.push((at, record.body_hash(&[0; 16]).unwrap()));
                 }
-                frames = &frames[frame.stride() as usize..];
             }
         }
     }

@@ -33,7 +33,7 @@ fn damage_in_the_archive_is_not_believed_and_the_error_says_what_repairs_it() {
     let archive = folder::files(&root.join("archive"), ".mpa").unwrap();
     let file = &archive[0];
     let len = std::fs::metadata(file).unwrap().len();
-    for at in [5, len / 2, len - 20] {
+    for at in [5, 4096 + (len - 4096) / 2, len - 20] {
         folder::flip(file, at).unwrap();
         let files = tree(&root);
         let error = Engine::open(&root, to_read()).unwrap_err();

@@ -10,6 +10,7 @@
 
 mod beside;
 mod damaged;
+mod glance;
 mod mounted;
 mod refused;
 mod whole;

@@ -55,10 +55,10 @@ fn an_archive_file_that_is_cut_or_has_a_damaged_beginning_or_end_is_written_agai
         }),
         ("empty", |file| cut(file, 0)),
         ("a bit of the header", |file| folder::flip(file, 20).unwrap()),
-        ("a bit of the last block", |file| {
+        ("a bit of the last table", |file| {
             folder::flip(file, fs::read(file).unwrap().len() as u64 - 20).unwrap();
         }),
-        ("more behind the last block", |file| {
+        ("more behind the last table", |file| {
             let mut bytes = fs::read(file).unwrap();
             bytes.extend_from_slice(b"more");
             fs::write(file, bytes).unwrap();
@@ -100,7 +100,7 @@ fn an_archive_file_of_another_store_or_under_another_name_is_written_again_from_
 
 /// Flips a bit inside the first block of an archive file.
 fn damage_inside(file: &Path) {
-    folder::flip(file, 80 + 48 + 200).unwrap();
+    folder::flip(file, 4096 + 64 + 20).unwrap();
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn the_error_of_a_damaged_archive_and_sled_names_the_archive_file_and_what_is_wr
 
 #[test]
 fn what_was_written_again_is_a_copy_that_sled_is_built_anew_from_again_and_again() {
-    // Frames of a file that was written again have other checks: what follows it is told by its
+    // A file that was written again has no check of its last frame: what follows it is told by its
     // number.
     let stores = Stores::make();
     let before = Whole::of_store(&stores.path("killed"));

@@ -239,7 +239,9 @@ pub fn refuses(whole: &Path, before: &Whole, damage: impl FnOnce(&Path), place: 
     // What the damage did is taken back; what opening did stays.
     for (name, bytes) in files(whole) {
         if found.get(&name) != Some(&bytes) {
-            fs::write(root.join(name), bytes).unwrap();
+            let path = root.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, bytes).unwrap();
         }
     }
     for name in found.keys() {

@@ -25,6 +25,19 @@ fn built_anew(root: &Path, before: &Whole, how: &str) {
     assert!(root.join("damaged/sled").is_dir(), "{how}: it is kept");
 }
 
+/// Does each damage to a path of each store, and opens it.
+fn each_is_built_anew(damages: &[Damage], path: &str) {
+    let stores = Stores::make();
+    for store in ["closed", "killed", "held"] {
+        let before = Whole::of_store(&stores.path(store));
+        for (how, damage) in damages {
+            let root = stores.copy(store, "store");
+            damage(&root.join(path));
+            built_anew(&root, &before, &format!("{store}, {how}"));
+        }
+    }
+}
+
 #[test]
 fn a_sled_that_was_closed_cleanly_goes_on() {
     let stores = Stores::make();
@@ -78,7 +91,6 @@ fn a_sled_ahead_of_the_journal_repairs_it() {
 
 #[test]
 fn a_sled_that_fails_or_panics_is_built_anew() {
-    let stores = Stores::make();
     let damages: [Damage; 3] = [
         ("its settings are other bytes", |sled| {
             fs::write(sled.join("conf"), "no settings").unwrap();
@@ -89,14 +101,7 @@ fn a_sled_that_fails_or_panics_is_built_anew() {
         }),
         ("its file is empty", |sled| cut(&sled.join("db"), 0)),
     ];
-    for store in ["closed", "killed", "held"] {
-        let before = Whole::of_store(&stores.path(store));
-        for (how, damage) in damages {
-            let root = stores.copy(store, "store");
-            damage(&root.join("sled"));
-            built_anew(&root, &before, &format!("{store}, {how}"));
-        }
-    }
+    each_is_built_anew(&damages, "sled");
 }
 
 #[test]
@@ -134,15 +139,11 @@ fn lose_one_behind_a_clean_stop(root: &Path, prefix: &[u8]) {
     db.flush().unwrap();
     drop(db);
     let mut noted = Vec::new();
-    for entry in fs::read_dir(root.join("sled")).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_file() {
-            let content = fs::read(&path).unwrap();
-            let hash = blake3::hash(&content).to_hex();
-            let hash = (content.len() <= 1 << 20).then(|| hash.to_string());
-            let name = name(&path);
-            noted.push(serde_json::json!({"name": name, "len": content.len(), "hash": hash}));
-        }
+    for (path, content) in files(&root.join("sled")) {
+        let hash = blake3::hash(&content).to_hex();
+        let hash = (content.len() <= 1 << 20).then(|| hash.to_string());
+        let name = name(&path);
+        noted.push(serde_json::json!({"name": name, "len": content.len(), "hash": hash}));
     }
     noted.sort_by_key(|file| file["name"].to_string());
     fs::write(root.join("sled-closed"), serde_json::to_vec(&noted).unwrap()).unwrap();
@@ -217,15 +218,7 @@ fn a_block_that_was_lost_behind_a_clean_stop_is_corrupt_where_it_is_read() {
 }
 
 #[test]
-fn damage_in_sled_that_is_met_while_reading_is_corrupt_and_the_next_opening_repairs_it() {
-    // sled reads at its opening what it wrote last, which depends on its threads. An opening that
-    // meets the damage repairs it, and the next copy of the store is tried.
-    let met = (0..20).any(|_| damage_is_met_while_reading());
-    assert!(met, "each opening met the damage");
-}
-
-/// Damages an event of a store in sled. Returns `false` if the opening met that and repaired it.
-fn damage_is_met_while_reading() -> bool {
+fn damage_in_a_block_that_is_met_while_reading_is_corrupt_and_the_next_opening_repairs_it() {
     let stores = Stores::make();
     let root = stores.copy("closed", "store");
     let engine = Engine::open(&root, options()).unwrap();
@@ -238,37 +231,23 @@ fn damage_is_met_while_reading() -> bool {
     let before = Whole::of(&engine);
     drop(task);
     engine.close().unwrap();
-    // sled reads what was written since its last snapshot when it is opened: then little was.
-    Engine::open(&root, options()).unwrap().close().unwrap();
-    // Each copy that sled has of the event's bytes.
-    let db = root.join("sled/db");
-    let mut bytes = fs::read(&db).unwrap();
+    let blocks = root.join("sled/blocks/0000000001.blocks");
+    let mut bytes = fs::read(&blocks).unwrap();
     assert!(bytes.len() > 1 << 20);
     let random = milepost_tests::seed::Random::new(8888).bytes(2000);
     let needle = &random[100..132];
-    let mut found = 0;
-    for at in 0..bytes.len() - needle.len() {
-        if &bytes[at..at + needle.len()] == needle {
-            bytes[at + 7] ^= 0x10;
-            found += 1;
-        }
-    }
-    assert!(found > 0, "the event is in sled");
-    fs::write(&db, bytes).unwrap();
+    let found = bytes.windows(needle.len()).position(|bytes| bytes == needle);
+    bytes[found.expect("the event is in a block") + 7] ^= 0x10;
+    fs::write(&blocks, bytes).unwrap();
     let engine = Engine::open(&root, options()).unwrap();
     let findings = &engine.store().report().findings;
-    if !findings.is_empty() {
-        let outcomes: Vec<_> = findings.iter().map(|it| it.outcome).collect();
-        assert_eq!(outcomes, [Outcome::Repaired], "{findings:?}");
-        assert_eq!(Whole::of(&engine), before);
-        engine.close().unwrap();
-        return false;
-    }
+    assert!(findings.is_empty(), "after a clean stop no block is read: {findings:?}");
     let task = engine.task("essay").unwrap();
     let read = task.read(at..).unwrap().next().unwrap();
     let error = read.expect_err("I4");
     assert_eq!(error.kind(), ErrorKind::Corrupt, "I4: {error}");
     assert!(error.to_string().contains("open the store again"), "{error}");
+    assert!(error.to_string().contains("0000000001.blocks at byte"), "{error}");
     assert!(error.detail().is_some(), "I4: it says where: {error}");
     assert!(root.join("sled-suspect").exists());
     drop(task);
@@ -278,7 +257,38 @@ fn damage_is_met_while_reading() -> bool {
     folder::copy(&root, &again).unwrap();
     built_anew(&again, &before, "met while reading");
     assert!(!again.join("sled-suspect").exists());
-    true
+}
+
+#[test]
+fn a_block_file_that_is_cut_missing_or_damaged_inside_is_built_anew() {
+    let damages: [Damage; 4] = [
+        ("cut", |file| cut(file, fs::metadata(file).unwrap().len() as usize - 1)),
+        ("empty", |file| cut(file, 0)),
+        ("missing", |file| fs::remove_file(file).unwrap()),
+        ("a byte of a block is another", |file| {
+            let mut bytes = fs::read(file).unwrap();
+            bytes[5000] ^= 1;
+            fs::write(file, bytes).unwrap();
+        }),
+    ];
+    each_is_built_anew(&damages, "sled/blocks/0000000001.blocks");
+}
+
+#[test]
+fn what_an_interrupted_round_leaves_after_the_blocks_makes_room() {
+    let stores = Stores::make();
+    for store in ["closed", "killed", "held"] {
+        let root = stores.copy(store, "store");
+        let before = Whole::of_store(&stores.path(store));
+        let blocks = root.join("sled/blocks/0000000001.blocks");
+        let whole = fs::read(&blocks).unwrap();
+        let mut longer = whole.clone();
+        longer.extend_from_slice(&whole[whole.len() - 100..]);
+        fs::write(&blocks, longer).unwrap();
+        fs::write(root.join("sled/blocks/0000000002.blocks"), &whole).unwrap();
+        opens(&root, &before, &[], store);
+        assert!(!root.join("sled/blocks/0000000002.blocks").exists());
+    }
 }
 
 #[test]

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use milepost::events::Message;
 use milepost::retention::Policy;
 use milepost::{Engine, ErrorKind, Options, Task};
-use milepost_codec::{ArchiveBlock, ArchiveHeader, ChunkEntry};
+use milepost_codec::{ChunkEntry, ChunkGroup};
 use milepost_tests::seed::Random;
-use milepost_tests::{bodies, folder};
+use milepost_tests::{archive, bodies, folder};
 
 use super::{assert_clean, labels, message, state, step};
 
@@ -50,7 +50,7 @@ fn found_in(dir: &Path, needle: &[u8]) -> Vec<String> {
         let bytes = fs::read(&path).unwrap();
         let unpacked = match path.extension().and_then(|e| e.to_str()) {
             Some("pack") => chunks(&bytes),
-            Some("mpa") => blocks(&bytes),
+            Some("mpa") => sections(&bytes),
             _ => Vec::new(),
         };
         let is_in = |bytes: &[u8]| bytes.windows(needle.len()).any(|part| part == needle);
@@ -64,24 +64,30 @@ fn found_in(dir: &Path, needle: &[u8]) -> Vec<String> {
 fn chunks(mut bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     while !bytes.is_empty() {
-        let header = ChunkEntry::decode_header(&bytes[..ChunkEntry::HEADER_LEN]).unwrap();
-        let (entry, rest) = bytes.split_at(ChunkEntry::HEADER_LEN + header.stored_len());
-        out.extend(ChunkEntry::decode(entry).unwrap().1);
+        let header = &bytes[..ChunkEntry::HEADER_LEN];
+        let is_group = header.starts_with(ChunkGroup::MAGIC);
+        let len = match is_group {
+            true => ChunkGroup::decode_header(header).unwrap().entry_len(),
+            false => {
+                let header = ChunkEntry::decode_header(header).unwrap();
+                ChunkEntry::HEADER_LEN + header.stored_len()
+            }
+        };
+        let (entry, rest) = bytes.split_at(len);
+        if is_group {
+            let group = ChunkGroup::decode(entry).unwrap();
+            (0..group.len()).for_each(|n| out.extend(group.get(n).unwrap().1));
+        } else {
+            out.extend(ChunkEntry::decode(entry).unwrap().1);
+        }
         bytes = rest;
     }
     out
 }
 
-fn blocks(bytes: &[u8]) -> Vec<u8> {
-    let (mut out, mut bytes) = (Vec::new(), &bytes[ArchiveHeader::LEN..]);
-    while !bytes.is_empty() {
-        let (head, rest) = bytes.split_at(ArchiveBlock::HEADER_LEN);
-        let block = ArchiveBlock::decode_header(head).unwrap();
-        let (payload, rest) = rest.split_at(block.stored_len());
-        out.extend(block.decode(head, payload).unwrap());
-        bytes = rest;
-    }
-    out
+fn sections(bytes: &[u8]) -> Vec<u8> {
+    let batches = archive::commits(bytes, None).into_values().flatten();
+    batches.flat_map(|(_, _, section)| section).collect()
 }
 
 /// Where the markers of a task are.

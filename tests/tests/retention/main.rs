@@ -9,6 +9,7 @@
 //! compacts.rs what leaves the disk
 //! steps.rs   removed checkpoints whose steps are erased with them
 //! states.rs  states of all checkpoints, in one pass
+//! pieces.rs  messages of states, which are made again of events
 //! model.rs   random runs against a plain model
 //! ```
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
@@ -19,6 +20,7 @@ mod deletes;
 mod erases;
 mod marks;
 mod model;
+mod pieces;
 mod states;
 mod steps;
 mod trims;

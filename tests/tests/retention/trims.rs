@@ -2,7 +2,7 @@
 
 use milepost::retention::Policy;
 use milepost::{Append, Engine, ErrorKind, Event, Options};
-use milepost_tests::bodies;
+use milepost_tests::{bodies, folder};
 
 use super::{assert_clean, labels, message, state, step};
 
@@ -248,4 +248,35 @@ fn a_point_that_was_trimmed_cannot_be_marked_nor_looked_at() {
     assert!(task.checkpoint(milepost::Mark::new().at(begin)).is_ok());
     assert_clean(&engine);
     assert!(engine.integrity().verify_states(None).unwrap().is_empty());
+}
+
+#[test]
+fn a_lineage_of_which_no_event_is_left_is_there_and_goes_on_where_it_was() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("store");
+    let mut engine = Engine::open(&root, Options::default()).unwrap();
+    let mut task = engine.start_task("t", "ana").unwrap();
+    task.append(Append::batch((0..9).map(message))).unwrap();
+    let before = state(&engine, "t");
+    let head = task.head().unwrap();
+    let policy = Policy::new().trim_before(&task.point(head.next).unwrap());
+    let report = engine.retention().retain(&policy).unwrap();
+    assert_eq!(report.tasks[0].trimmed, [(task.lineage().id(), head.next)]);
+    for rebuilds in [false, true] {
+        engine.retention().compact(&mut |_| {}).unwrap();
+        drop(task);
+        engine.close().unwrap();
+        if rebuilds {
+            folder::remove_sled(&root).unwrap();
+        }
+        engine = Engine::open(&root, Options::default()).unwrap();
+        task = engine.task("t").unwrap();
+        assert_eq!((task.head().unwrap(), state(&engine, "t")), (head, before.clone()));
+        assert_eq!(task.lineages().unwrap()[0].begin, head.next);
+        assert_clean(&engine);
+    }
+    assert_eq!(task.append(message(9)).unwrap().first, head.next);
+    engine.retention().compact(&mut |_| {}).unwrap();
+    assert_eq!(task.read(..).unwrap().count(), 1);
+    assert_clean(&engine);
 }

@@ -72,7 +72,8 @@ fn a_flipped_bit_in_any_file_is_never_read_as_something_else() {
                 let file = folder::files(&root.join(dir), ending).unwrap().remove(0);
                 let bytes = fs::read(&file).unwrap();
                 let end = bytes.iter().rposition(|byte| *byte != 0).unwrap() as u64;
-                folder::flip(&file, end * part / parts).unwrap();
+                let at = end * part / parts;
+                folder::flip(&file, at).unwrap();
                 let told = told(&store, &root, &right);
                 let padding = dir == "journal";
                 assert!(told || padding, "{dir} at {part} of {parts}");

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use milepost::{Engine, ErrorKind, Hash, Point, RunState, StoreKey};
 use milepost_codec::{
-    Block, BodyForm, Chain, ChunkEntry, ChunkId, LogId, Reader, Salts, SectionRef, Snapshot,
-    check_of, encode_record,
+    BodyForm, Chain, ChunkEntry, ChunkId, LogId, Packing, RunBlock, Salts, Sealing, SectionRef,
+    Snapshot, check_of, encode_record,
 };
 use milepost_tests::folder;
 
@@ -123,17 +123,20 @@ fn an_entry_changed_without_care_is_repaired_by_opening() {
 
 /// Changes the text of the last event of a log in its block, with its chain and head.
 fn forge_block(entries: &Entries, log: LogId, chain: Chain, read_key: Option<&StoreKey>) {
-    let blocks: Vec<_> = (entries.all(1).into_iter())
-        .filter(|(key, _)| key[1..9] == log.task.0.to_be_bytes())
-        .filter(|(key, _)| key[9..13] == log.kind.number().to_be_bytes())
-        .collect();
-    let first = blocks.last().unwrap().0[13..21].to_vec();
-    let parts = blocks.iter().filter(|(key, _)| key[13..21] == first);
-    let bytes: Vec<u8> = parts.clone().flat_map(|(_, value)| value.clone()).collect();
-    let block = Block::decode(log, &bytes, read_key).unwrap();
-    let (mut hash, mut old, mut at) = (block.prev, block.prev, block.first);
+    let mut runs = entries.all(1).into_iter();
+    let of_log = |key: &[u8]| {
+        key[1..9] == log.task.0.to_be_bytes() && key[9..13] == log.kind.number().to_be_bytes()
+    };
+    let (key, place) = runs.rfind(|(key, _)| of_log(key)).unwrap();
+    let at = u64::from_le_bytes(place[4..12].try_into().unwrap()) as usize;
+    let len = u32::from_le_bytes(place[12..16].try_into().unwrap()) as usize;
+    let member = u16::from_le_bytes(place[16..].try_into().unwrap());
+    let file = fs::read(entries.root.join("sled/blocks/0000000001.blocks")).unwrap();
+    let block = RunBlock::decode(&file[at..at + len], read_key).unwrap();
+    let run = block.runs().nth(member.into()).unwrap();
+    let (mut hash, mut old, mut at) = (run.prev, run.prev, run.first);
     let mut sections = Vec::new();
-    for section in block.sections() {
+    for section in block.sections(member.into()) {
         let section = section.unwrap();
         let (mut records, mut salts) = (Vec::new(), Vec::new());
         for (n, record) in (0..).zip(section.iter()) {
@@ -142,7 +145,7 @@ fn forge_block(entries: &Entries, log: LogId, chain: Chain, read_key: Option<&St
             let mut payload = record.payload.to_vec();
             old = chain.next(at, &old, record.header, &record.body_hash(&salt).unwrap());
             at += 1;
-            if at == block.end() {
+            if at == run.end() {
                 replace(&mut payload, b"after the mark", b"never was said");
             }
             let body = milepost_codec::body_hash(&salt, BodyForm::Inline, &payload);
@@ -160,20 +163,14 @@ fn forge_block(entries: &Entries, log: LogId, chain: Chain, read_key: Option<&St
         }
         .encode(&mut sections);
     }
-    let forged = Block { sections, ..block }.encode(log, None);
-    for (key, _) in parts {
-        entries.put(key, None);
-    }
-    for (n, part) in (0_u16..).zip(forged.chunks(3000)) {
-        let mut key = blocks.last().unwrap().0.clone();
-        key.truncate(21);
-        key.extend_from_slice(&n.to_be_bytes());
-        entries.put(&key, Some(part));
-    }
+    let (packing, mut forged) = (Packing::Level(1), Vec::new());
+    let sealing = Sealing { packing, rewritten: false, epoch: 0, key: None };
+    RunBlock::encode(&[(run, vec![&sections])], &sealing, &mut forged).unwrap();
+    let mut place = entries.append_block(&forged);
+    place.extend_from_slice(&[0, 0]);
+    entries.put(&key, Some(&place));
     let heads = entries.all(2).into_iter();
-    let mut heads = heads.filter(|(key, _)| {
-        key[1..9] == log.task.0.to_be_bytes() && key[9..13] == log.kind.number().to_be_bytes()
-    });
+    let mut heads = heads.filter(|(key, _)| of_log(key));
     let (key, mut value) = heads.next().unwrap();
     if value.windows(32).any(|bytes| bytes == old.0) {
         replace(&mut value, &old.0, &hash.0);
@@ -273,10 +270,8 @@ fn forge_snapshot(root: &Path) -> bool {
     note[..32].copy_from_slice(&id.0);
     // The check that needs no key.
     let check_at = note.len() - 16;
-    let mut numbers = Reader::new(&note[32..check_at], "note");
-    let numbers = [0; 3].map(|_: u8| numbers.varint().unwrap().to_le_bytes());
-    let parts = [b"milepost.note.1\0", &essay.0[..], &id.0, &numbers.concat()];
-    let check = check_of(None, &parts);
+    note[check_at..].fill(0);
+    let check = check_of(None, &[b"milepost.note.2\0", &essay.0[..], &note]);
     note[check_at..].copy_from_slice(&check);
     entries.put(&essay.0, Some(&note));
     entries.close();

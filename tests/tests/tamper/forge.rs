@@ -7,11 +7,11 @@ use std::path::Path;
 use milepost::ids::{Origin, Seq, StoreId, TaskNo};
 use milepost::{Body, Hash, Header, LineageId, Offset};
 use milepost_codec::{
-    AckWatermark, ArchiveBlock, ArchiveHeader, BodyForm, Chain, ChunkEntry, Control,
-    FRAME_HEADER_LEN, FrameHeader, LogBatches, LogId, LogKind, SEGMENT_HEADER_LEN, Salts,
-    SectionRef, SegmentHeader, begin_log_batch, encode_record, seal_frame,
+    AckWatermark, BodyForm, Chain, ChunkEntry, Control, FRAME_HEADER_LEN, FrameHeader, LogBatches,
+    LogId, LogKind, SEGMENT_HEADER_LEN, Salts, SectionRef, Sections, SegmentHeader,
+    begin_log_batch, encode_record, seal_frame,
 };
-use milepost_tests::folder;
+use milepost_tests::{archive, folder};
 
 use crate::groups;
 
@@ -56,11 +56,26 @@ pub struct History {
     pub commits: Vec<Vec<Group>>,
 }
 
+impl Group {
+    fn of(log: LogId, section: &SectionRef<'_>) -> Self {
+        let records = (0_u32..).zip(section.iter()).map(|(n, record)| {
+            let record = record.unwrap();
+            Record {
+                header: record.header().unwrap(),
+                form: record.form,
+                payload: record.payload.to_vec(),
+                salt: section.salt(n),
+            }
+        });
+        Self { log, records: records.collect() }
+    }
+}
+
 /// Frames one after another: what stands in them, whatever their checks.
-fn frames(bytes: &[u8], epoch: Option<u64>, commits: &mut BTreeMap<Seq, Vec<Group>>) {
+fn frames(bytes: &[u8], epoch: u64, commits: &mut BTreeMap<Seq, Vec<Group>>) {
     let mut rest = bytes;
     while rest.len() >= FRAME_HEADER_LEN && FrameHeader::looks_like_any(rest) {
-        if epoch.is_some_and(|epoch| !FrameHeader::looks_like(rest, epoch)) {
+        if !FrameHeader::looks_like(rest, epoch) {
             return;
         }
         let len = FrameHeader::payload_len(rest).unwrap();
@@ -68,16 +83,7 @@ fn frames(bytes: &[u8], epoch: Option<u64>, commits: &mut BTreeMap<Seq, Vec<Grou
         let payload = &rest[FRAME_HEADER_LEN..FRAME_HEADER_LEN + len];
         let groups = LogBatches::new(payload).map(|group| {
             let group = group.unwrap();
-            let records = (0_u32..).zip(group.section.iter()).map(|(n, record)| {
-                let record = record.unwrap();
-                Record {
-                    header: record.header().unwrap(),
-                    form: record.form,
-                    payload: record.payload.to_vec(),
-                    salt: group.section.salt(n),
-                }
-            });
-            Group { log: group.log, records: records.collect() }
+            Group::of(group.log, &group.section)
         });
         commits.insert(seq, groups.collect());
         let end = (FRAME_HEADER_LEN + len).next_multiple_of(8).min(rest.len());
@@ -90,21 +96,21 @@ impl History {
     pub fn read(root: &Path) -> Self {
         let mut commits = BTreeMap::new();
         for path in folder::files(&root.join("archive"), ".mpa").unwrap() {
-            let bytes = fs::read(path).unwrap();
-            let mut rest = &bytes[ArchiveHeader::LEN..];
-            while !rest.is_empty() {
-                let block = ArchiveBlock::decode_header(rest).unwrap();
-                let (head, payload) = rest.split_at(ArchiveBlock::HEADER_LEN);
-                let (payload, after) = payload.split_at(block.stored_len());
-                frames(&block.decode(head, payload).unwrap(), None, &mut commits);
-                rest = after;
+            let mut bytes = fs::read(path).unwrap();
+            // Reading needs no key; only the checks do.
+            archive::seal(&mut bytes, true);
+            for (seq, batches) in archive::commits(&bytes, None) {
+                let groups = batches.iter().map(|(log, _, section)| {
+                    Group::of(*log, &Sections::new(section).next().unwrap().unwrap())
+                });
+                commits.insert(seq, groups.collect());
             }
         }
         for path in folder::files(&root.join("journal"), ".seg").unwrap() {
             let bytes = fs::read(path).unwrap();
             let header = SegmentHeader::decode(&bytes).unwrap();
             let rest = &bytes[SEGMENT_HEADER_LEN..];
-            frames(rest, Some(header.epoch), &mut commits);
+            frames(rest, header.epoch, &mut commits);
         }
         let store = AckWatermark::decode(&fs::read(root.join("acked")).unwrap()).unwrap().store;
         assert!(commits.keys().copied().eq(1..=commits.len() as u64));
@@ -268,7 +274,7 @@ impl Logs {
 /// sled's entries, to be edited.
 pub struct Entries {
     db: sled::Db,
-    root: std::path::PathBuf,
+    pub root: std::path::PathBuf,
 }
 
 impl Entries {
@@ -298,13 +304,32 @@ impl Entries {
         groups::put(&self.db, key, value);
     }
 
+    /// Appends a block to the block file, and returns its location there.
+    pub fn append_block(&self, block: &[u8]) -> Vec<u8> {
+        let path = self.root.join("sled/blocks/0000000001.blocks");
+        let mut bytes = fs::read(&path).unwrap();
+        let place = |at: usize, len: usize| {
+            let mut place = 1_u32.to_le_bytes().to_vec();
+            place.extend_from_slice(&(at as u64).to_le_bytes());
+            place.extend_from_slice(&(len as u32).to_le_bytes());
+            place
+        };
+        let at = bytes.len();
+        bytes.extend_from_slice(block);
+        fs::write(path, &bytes).unwrap();
+        let mut applied = self.db.get([3]).unwrap().unwrap().to_vec();
+        applied[40..56].copy_from_slice(&place(bytes.len(), 0));
+        self.db.insert([3], applied).unwrap();
+        place(at, block.len())
+    }
+
     /// Writes the digests of all entries anew, and what sled's files are after a close.
     pub fn close(self) {
         // Of the index, of keys, of blocks: a count and a sum each.
         let mut digests = [[0_u64; 5]; 3];
         let stored = self.db.iter().map(Result::unwrap);
         for (key, value) in stored.flat_map(|(key, value)| groups::apart(&key, &value)) {
-            if [3, 4, 50].contains(&key[0]) {
+            if [3, 4, 50, 51, 52].contains(&key[0]) {
                 continue;
             }
             let mut input = value;
@@ -329,7 +354,8 @@ impl Entries {
         self.db.flush().unwrap();
         drop(self.db);
         let mut states = BTreeMap::new();
-        for entry in fs::read_dir(self.root.join("sled")).unwrap() {
+        let folders = ["sled", "sled/blocks"].map(|dir| fs::read_dir(self.root.join(dir)).unwrap());
+        for entry in folders.into_iter().flatten() {
             let path = entry.unwrap().path();
             if path.is_file() {
                 let name = path.file_name().unwrap().to_str().unwrap().to_owned();

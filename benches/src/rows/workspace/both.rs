@@ -48,6 +48,12 @@ impl Ours {
         assert!(self.workspace.watching().is_some());
     }
 
+    /// Writes the files of a point into an empty folder.
+    pub(super) fn write_into(&self, from: &Point, empty: &Path) {
+        let snapshot = Snapshot::at(&self.engine, from).unwrap();
+        snapshot.restore_into(empty).unwrap();
+    }
+
     pub(super) fn go_back(&mut self, to: &Point) {
         let none = Choices::default();
         let went = self.workspace.restore(&self.engine, to, Scope::All, None, &none);
@@ -127,10 +133,7 @@ impl Both {
         std::fs::create_dir(&ours).unwrap();
         std::fs::create_dir(&theirs).unwrap();
         self.settle();
-        let our_time = seconds(|| {
-            let snapshot = Snapshot::at(&self.ours.engine, from).unwrap();
-            snapshot.restore_into(&ours).unwrap();
-        });
+        let our_time = seconds(|| self.ours.write_into(from, &ours));
         self.settle();
         let their_time = seconds(|| self.git.restore_into("HEAD~1", &theirs));
         [our_time, their_time]

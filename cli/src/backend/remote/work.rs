@@ -24,6 +24,9 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Time limit of a request to cancel a job.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// The hint about a job that did not end by itself.
+const RUN_AGAIN: &str = "what it had recorded before stays; run it again";
+
 /// Starts a job, and waits for its end. An interrupt cancels the job.
 pub(super) fn done(
     remote: &Remote,
@@ -79,6 +82,11 @@ impl Interrupts {
             }
         });
         match looked {
+            // It was there when it was started: another program has the store by now.
+            Some(Err(error)) if error.status() == Some(404) => {
+                let text = "the program that ran the job has ended, and its result is not known";
+                Err(Failure::new(text).code_of(INTERRUPTED).hint(RUN_AGAIN))
+            }
             Some(looked) => looked.map_err(|error| remote.failed(error)),
             None if self.came => {
                 let id = printable(&job.id).into_owned();
@@ -104,7 +112,7 @@ impl Interrupts {
 fn result(remote: &Remote, job: JobForm) -> Result<JobResult, JobFailed> {
     if job.state == JobState::Cancelled {
         let failure = Failure::new("the job was cancelled").code_of(INTERRUPTED);
-        let failure = failure.hint("what it had recorded before stays; run it again");
+        let failure = failure.hint(RUN_AGAIN);
         let result = job.result.map(Box::new);
         return Err(JobFailed { failure, remedy: None, is_refused: false, result });
     }

@@ -68,7 +68,7 @@ fn taken_back(
         true => {
             // A folder that was moved is captured under its old path.
             let moved = args.options.moved.then(super::agent::project).transpose()?;
-            (store.find(false, false)?, moved)
+            (store.find(false, false, false)?, moved)
         }
         false => {
             let (project, dir) = recorded(store, args)?;

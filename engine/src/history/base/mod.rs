@@ -11,17 +11,15 @@ mod keys;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use milepost_codec::{
-    Base, ChunkId, Error, ErrorKind, Head, LogId, Offset, Result, Snapshot, TaskNo,
-};
+use milepost_codec::{Base, ChunkId, Error, ErrorKind, Head, LogId, Offset, Result, TaskNo};
 use milepost_replay::{Reducer, RunReducer};
 use milepost_store::entropy::Entropy;
+use milepost_store::index::BaseEntry;
 use milepost_store::index::keys::{self as names, KeyKind};
-use milepost_store::index::{BaseEntry, SnapshotNote};
 
 use super::events::{Ancestry, read_chunks};
 use crate::history::catalog::Catalog;
-use crate::history::state::{DynReducer, StateKey};
+use crate::history::state::{DynReducer, StateKey, snapshot_of};
 pub(crate) use gather::KeyDigest;
 pub(crate) use keys::{BaseKeys, KnownKeys, check as check_keys};
 use milepost_store::put_content;
@@ -186,9 +184,7 @@ fn snapshotted(
             if is_known || !(from..=to).contains(&names::tail_u64(key)) {
                 return Ok(());
             }
-            let chunk = SnapshotNote::decode(value)?.chunk;
-            let content = catalog.log().get_chunk(&chunk).ok().flatten();
-            let snapshot = content.and_then(|content| Snapshot::decode(&content).ok());
+            let snapshot = snapshot_of(catalog, key, value).ok();
             found.extend(snapshot.map(|snapshot| snapshot.reducer));
             Ok(())
         })?;

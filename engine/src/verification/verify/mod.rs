@@ -21,10 +21,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use milepost_codec::{Error, Head, LogId, LogKind, Offset, Origin, Result, Seq, Snapshot, TaskNo};
+use milepost_codec::{Error, Head, LogId, LogKind, Offset, Origin, Result, Seq, TaskNo};
 use milepost_store::digest::Digest;
+use milepost_store::index::LogHead;
 use milepost_store::index::keys::{self, KeyKind};
-use milepost_store::index::{LogHead, SnapshotNote};
 use milepost_store::liveness::Liveness;
 use milepost_store::threads;
 use milepost_store::{Fault, Remedy, StorageCheck};
@@ -32,7 +32,7 @@ use milepost_store::{Fault, Remedy, StorageCheck};
 use self::chain::{Range, Ranged};
 pub use self::report::VerifyReport;
 use crate::history::catalog::Catalog;
-use crate::history::state::DynReducer;
+use crate::history::state::{DynReducer, snapshot_of};
 
 /// Events in one range of a log. Ranges of a long log are verified in parallel.
 const RANGE: u64 = 1 << 14;
@@ -316,12 +316,7 @@ impl<'a> Verification<'a> {
                 continue;
             }
             let check = || -> Result<()> {
-                let note = SnapshotNote::unseal(&key, &value, self.catalog.key())?;
-                let content = log.get_chunk(&note.chunk)?;
-                let content = content.ok_or_else(|| {
-                    Error::corrupt(format!("chunk {}", note.chunk), "it", "nothing")
-                })?;
-                let snapshot = Snapshot::decode(&content)?;
+                let snapshot = snapshot_of(self.catalog, &key, &value)?;
                 crate::history::events::read_chunks(log, &snapshot.state)?;
                 let hash = crate::history::chain_hash::hash_at(self.catalog, origin, id, at)?;
                 let head = Head { next: at, hash };
@@ -399,6 +394,10 @@ impl<'a> Verification<'a> {
             return Ok(());
         }
         let Target { id, head } = *target;
+        if head.start == head.head.next && self.begin(id)? == Offset::MAX {
+            // Dropped with its base, before which all its events were trimmed.
+            return Ok(());
+        }
         let origin = self.origin(id)?;
         let hash = chain::start_hash(self.catalog, origin, id, head.start)?;
         let mut at = Head { next: head.start, hash };

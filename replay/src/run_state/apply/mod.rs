@@ -8,14 +8,13 @@ use milepost_codec::{
 };
 use serde::de::DeserializeOwned;
 
-use super::entry::{Entry, encode_body};
+use super::piece::item_of;
 use super::state::{LastError, OpenCall, RunState, Step, StepStatus};
 use crate::chunks::Chunks;
 use crate::control::transition;
 use crate::document::Document;
 use crate::event::Event;
 use crate::reducer::Reducer;
-use crate::sequence::Item;
 
 /// The most open calls that are followed. One more call drops the older half.
 const OPEN_CALLS_MAX: usize = 1024;
@@ -65,31 +64,17 @@ impl Reducer for RunReducer {
     }
 
     fn apply(&self, state: &mut RunState, event: &Event, chunks: &dyn Chunks) -> Result<()> {
-        let mut encoded = Vec::new();
-        match &event.body {
-            None => {
-                let (kind, offset) = (event.header.kind, event.offset);
-                if !matches!(Body::name_of(kind), "message" | "tool_called" | "tool_returned") {
-                    return Ok(());
-                }
-                Entry::Erased { offset, kind }.encode(&mut encoded);
-            }
-            Some(body @ Body::GuidanceGiven(_)) => {
-                encode_body(&mut encoded, event.offset, body);
-                return state.guidance.push_encoded(&encoded, chunks);
-            }
-            Some(body @ (Body::Message(_) | Body::ToolCalled(_) | Body::ToolReturned(_))) => {
-                encode_body(&mut encoded, event.offset, body);
-                state.follow_call(event.offset, body);
-            }
-            Some(body) => {
-                if let Err(error) = state.change(event.offset, body) {
-                    state.set_error(event.offset, &error.to_string());
-                }
-                return Ok(());
-            }
+        match item_of(event) {
+            Some((true, item)) => return state.guidance.push_encoded(&item, chunks),
+            Some((false, item)) => state.messages.push_encoded(&item, chunks)?,
+            None => {}
         }
-        state.messages.push_encoded(&encoded, chunks)
+        if let Some(body) = &event.body
+            && let Err(error) = state.change(event.offset, body)
+        {
+            state.set_error(event.offset, &error.to_string());
+        }
+        Ok(())
     }
 
     fn encode(&self, state: &RunState) -> Result<Vec<u8>> {
@@ -98,6 +83,18 @@ impl Reducer for RunReducer {
 
     fn decode(&self, bytes: &[u8]) -> Result<RunState> {
         RunState::decode(bytes)
+    }
+
+    fn encode_snapshot(
+        &self,
+        state: &RunState,
+        chunks: &dyn Chunks,
+    ) -> Result<(Vec<u8>, Vec<ChunkId>)> {
+        state.encode_apart(chunks)
+    }
+
+    fn decode_snapshot(&self, bytes: &[u8], chunks: &dyn Chunks) -> Result<RunState> {
+        RunState::decode_with(bytes, Some(chunks))
     }
 
     fn refers(&self, state: &RunState) -> Vec<ChunkId> {
@@ -152,6 +149,15 @@ impl RunState {
             }
             Body::WorkspaceCaptured(captured) => {
                 self.workspace = Some(captured.root);
+                Ok(())
+            }
+            Body::ToolCalled(called) => {
+                self.open_call(offset, called);
+                Ok(())
+            }
+            Body::ToolReturned(returned) => {
+                let open = self.open_calls.remove(&returned.call).is_some();
+                self.finished_calls = self.finished_calls.saturating_add(u64::from(open));
                 Ok(())
             }
             _ => Ok(()),
@@ -231,17 +237,6 @@ impl RunState {
             } else {
                 self.artifacts.insert(name.clone(), value.clone());
             }
-        }
-    }
-
-    fn follow_call(&mut self, offset: Offset, body: &Body) {
-        match body {
-            Body::ToolCalled(called) => self.open_call(offset, called),
-            Body::ToolReturned(returned) => {
-                let open = self.open_calls.remove(&returned.call).is_some();
-                self.finished_calls = self.finished_calls.saturating_add(u64::from(open));
-            }
-            _ => {}
         }
     }
 

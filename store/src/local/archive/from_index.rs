@@ -1,23 +1,23 @@
 //! Reconstruction of commits from sled, to rewrite a lost archive file.
 //!
 //! sled has each log's sections in log order, and each section names its commit. So the logs are
-//! merged by commit. A reconstructed frame has the sections of the original; the order of its logs
-//! may differ, and so does its check.
+//! merged by commit. A reconstructed commit has the sections of the original.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::path::Path;
 
 use milepost_codec::{
-    Block, Error, FRAME_HEADER_LEN, LogId, LogKind, Offset, Result, SegmentHeader, Seq, StoreId,
-    StoreKey, begin_log_batch, seal_frame,
+    Error, LogId, Offset, Result, SegmentHeader, Seq, StoreId, StoreKey, begin_log_batch,
 };
 
+use crate::extent::Extent;
 use crate::files::FolderHandle;
 use crate::index::LogHead;
 use crate::index::keys;
 use crate::index::keys::KeyKind;
-use crate::local::archive::Writer;
+use crate::local::archive::reader::{Order, order};
+use crate::local::archive::writer::Writer;
 use crate::local::index::blocks;
 use crate::local::index::kv::Kv;
 use crate::local::inner::Inner;
@@ -25,6 +25,9 @@ use crate::local::markers::applied::UNKNOWN;
 
 /// The bytes of frames after which another file begins, if there is a number for it.
 const FILE_TARGET: usize = 8 << 20;
+
+/// The level of zstd: repairs and compactions have the time for a better one.
+pub(crate) const LEVEL: i32 = 3;
 
 /// The maximum bytes of unpacked blocks held while logs are merged.
 const BLOCKS_MAX: usize = 16 << 20;
@@ -52,8 +55,7 @@ pub(crate) struct Files<'a> {
 
 impl Files<'_> {
     /// Writes the commits `first` to `last` into files with these numbers. Returns the last number
-    /// used. `groups` appends the remaining log batches of a commit. A commit with none left is
-    /// written as a frame that says that the store was closed.
+    /// used. `groups` appends the remaining log batches of a commit, and may append none.
     pub(crate) fn write(
         &self,
         first: Seq,
@@ -78,25 +80,21 @@ impl Files<'_> {
                 recycled: false,
                 prev: UNKNOWN,
             };
-            let mut writer = Writer::create(super::path(self.dir, &header), header)?;
-            let (mut prev, mut bytes) = (UNKNOWN, 0);
+            let path = super::path(self.dir, &header);
+            let mut writer = Writer::create(&path, next, (LEVEL, true), self.key)?;
+            let (mut payload, mut bytes) = (Vec::new(), 0);
             while next <= last && (bytes < FILE_TARGET || numbers.peek().is_none()) {
-                let mut frame = vec![0; FRAME_HEADER_LEN];
-                groups(next, &mut frame)?;
-                let empty = frame.len() == FRAME_HEADER_LEN;
-                prev = seal_frame(&mut frame, next, 0, empty, &prev, self.key);
-                writer.frame(&frame, 0)?;
-                bytes += frame.len();
+                payload.clear();
+                groups(next, &mut payload)?;
+                writer.commit(&payload, UNKNOWN)?;
+                bytes += payload.len();
                 next += 1;
             }
-            writer.finish(true, &folder)?;
+            writer.finish(&path, header, &folder)?;
         }
         Ok(number)
     }
 }
-
-/// Sort key of a log, which puts definitions before uses: by task, its control log first.
-type Order = (u64, bool, u32);
 
 /// The logs in sled, merged by commit.
 pub(crate) struct Commits<'a> {
@@ -115,8 +113,8 @@ struct Cursor {
     log: LogId,
     end: Offset,
     at: Offset,
-    /// The block that contains `at`, and the byte at which its section begins.
-    block: Option<(Block, usize)>,
+    /// The extent that contains `at`, and the byte at which its section begins.
+    block: Option<(Extent, usize)>,
 }
 
 impl<'a> Commits<'a> {
@@ -147,7 +145,7 @@ impl<'a> Commits<'a> {
         let (mut from, to) = (prefix.clone(), keys::after_prefix(&prefix));
         while let Some((name, _)) = kv.scan(&from, &to, false, 1)?.pop() {
             let log = keys::log_of(&name);
-            from = keys::after_prefix(&keys::block(log, u64::MAX, u16::MAX));
+            from = keys::after_prefix(&keys::block(log, Offset::MAX));
             let order = commits.add(log, keys::block_first(&name), Offset::MAX);
             if let Some(seq) = commits.next_of(order)? {
                 commits.heap.push(Reverse((seq, order)));
@@ -161,7 +159,7 @@ impl<'a> Commits<'a> {
     }
 
     fn add(&mut self, log: LogId, at: Offset, end: Offset) -> Order {
-        let order = (log.task.0, matches!(log.kind, LogKind::Lineage(_)), log.kind.number());
+        let order = order(log);
         let block = None;
         self.cursors.insert(order, Cursor { log, end, at, block });
         order
@@ -170,11 +168,11 @@ impl<'a> Commits<'a> {
     /// Returns the last commit of any log.
     pub(crate) fn last_commit(&self) -> Seq {
         let last = |cursor: &Cursor| -> Option<Seq> {
-            let from = keys::block(cursor.log, 0, 0);
-            let to = keys::after_prefix(&keys::block(cursor.log, Offset::MAX, u16::MAX));
+            let from = keys::block(cursor.log, 0);
+            let to = keys::after_prefix(&keys::block(cursor.log, Offset::MAX));
             let (name, _) = self.kv.scan(&from, &to, true, 1).ok()?.pop()?;
             let first = keys::block_first(&name);
-            let (block, _) = blocks::read(self.kv, self.key, cursor.log, first).ok()??;
+            let block = blocks::read(self.kv, self.key, cursor.log, first).ok()??;
             block.sections().filter_map(Result::ok).map(|s| s.seq).last()
         };
         self.cursors.values().filter_map(last).max().unwrap_or(0)
@@ -251,8 +249,8 @@ impl<'a> Commits<'a> {
 impl Cursor {
     fn load(&mut self, kv: &Kv, key: Option<&StoreKey>) -> Result<usize> {
         let read = blocks::read(kv, key, self.log, self.at)?;
-        let (block, _) = read.ok_or_else(|| self.nothing())?;
-        let size = block.sections.len();
+        let block = read.ok_or_else(|| self.nothing())?.detached();
+        let size = block.section_bytes().len();
         let (mut at, mut from) = (block.first, 0);
         let mut sections = block.sections();
         while at < self.at {
@@ -267,7 +265,7 @@ impl Cursor {
     /// Returns the commit, the number of records and the bytes of the next section.
     fn section(&self) -> Result<(Seq, u32, &[u8])> {
         let (block, from) = self.block.as_ref().ok_or_else(|| self.nothing())?;
-        let rest = block.sections.get(*from..).ok_or_else(|| self.nothing())?;
+        let rest = block.section_bytes().get(*from..).ok_or_else(|| self.nothing())?;
         let mut sections = milepost_codec::Sections::new(rest);
         let section = sections.next().ok_or_else(|| self.nothing())??;
         let (bytes, _) = rest.split_at(rest.len() - sections.rest().len());
@@ -277,8 +275,8 @@ impl Cursor {
     /// Continues with the next block that exists.
     fn skip_block(&mut self, kv: &Kv) -> Result<()> {
         self.block = None;
-        let from = keys::after_prefix(&keys::block(self.log, self.at, u16::MAX));
-        let to = keys::after_prefix(&keys::block(self.log, u64::MAX, u16::MAX));
+        let from = keys::after_prefix(&keys::block(self.log, self.at));
+        let to = keys::after_prefix(&keys::block(self.log, Offset::MAX));
         self.at = match kv.scan(&from, &to, false, 1)?.pop() {
             Some((name, _)) => keys::block_first(&name).max(self.at + 1),
             None => self.end,
@@ -305,7 +303,7 @@ fn first_with(
     let mut found = to;
     while from < to {
         let middle = from + (to - from) / 2;
-        let Some((block, _)) = blocks::read(kv, key, log, middle)? else {
+        let Some(block) = blocks::read(kv, key, log, middle)? else {
             let expected = format!("a block with offset {middle}");
             return Err(Error::corrupt(log.to_string(), expected, "none"));
         };

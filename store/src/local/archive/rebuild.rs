@@ -1,14 +1,17 @@
-//! Repair of the archive and the journal from sled.
+//! Archive files that are written again: out of sled if they are damaged, packed anew if their
+//! blocks are small.
 
 use std::fs;
+use std::path::Path;
 use std::slice::from_ref;
 
-use milepost_codec::{ErrorKind, Result};
+use milepost_codec::{CommitTableHeader, ErrorKind, Result, StoreId, StoreKey};
 
-use crate::files;
+use crate::files::{self, FolderHandle};
 use crate::local::applier;
 use crate::local::archive::from_index;
-use crate::local::archive::{ArchiveScan, Gap, Reader};
+use crate::local::archive::writer::Writer;
+use crate::local::archive::{ArchiveScan, Archived, Gap, Reader};
 use crate::local::inner::Inner;
 use crate::local::journal::writer::JournalEnd;
 use crate::local::layout;
@@ -68,10 +71,10 @@ pub(crate) fn heal(
 pub(crate) fn mend_archive(shared: &Inner) -> Result<Vec<Finding>> {
     let (dir, store) = (shared.layout.archive(), shared.config.store);
     let mut findings = Vec::new();
-    for file in ArchiveScan::take(&dir, store)?.files {
+    for file in ArchiveScan::take(&dir, store, shared.key.as_ref())?.files {
         let read = || -> Result<()> {
             let mut reader = Reader::open(&file.path, store, shared.key.as_ref())?;
-            while reader.next_block()?.is_some() {}
+            while reader.next_round()?.is_some() {}
             Ok(())
         };
         match read() {
@@ -98,4 +101,29 @@ fn apply_all(shared: &Inner) -> Result<()> {
     applier::all(shared)?;
     shared.packs.sync()?;
     shared.kv.sync()
+}
+
+/// Packs the commits of a file again if its blocks are small, and replaces it if it becomes
+/// smaller. Returns `true` if it was replaced.
+pub(crate) fn repack(
+    file: &Archived,
+    dir: &Path,
+    store: StoreId,
+    key: Option<&StoreKey>,
+) -> Result<bool> {
+    if !Reader::open(&file.path, store, key)?.has_small_blocks()? {
+        return Ok(false);
+    }
+    let mut reader = Reader::open(&file.path, store, key)?;
+    let mut writer =
+        Writer::create(&file.path, file.first, (from_index::LEVEL, file.is_rewritten()), key)?;
+    while let Some(round) = reader.next_round()? {
+        round.add_to(&mut writer)?;
+    }
+    let before = fs::metadata(&file.path).map_err(|e| files::io("read", &file.path, &e))?.len();
+    if writer.end()? + CommitTableHeader::LEN as u64 >= before {
+        return Ok(false);
+    }
+    writer.finish(&file.path, reader.header, &FolderHandle::open(dir)?)?;
+    Ok(true)
 }

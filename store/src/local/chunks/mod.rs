@@ -9,8 +9,8 @@ use milepost_codec::{ChunkEntry, ChunkId, Result};
 use crate::commit_log::ChunkStore;
 use crate::index::keys;
 use crate::local::LocalStore;
-use crate::local::chunks::packs::ChunkLocation;
 use crate::local::gc_barrier::ChunkWrite;
+use crate::local::location::Location;
 
 /// The maximum number of ids in the set of intact chunks. The set is cleared when it is full.
 const INTACT_MAX: usize = 1 << 16;
@@ -18,9 +18,7 @@ const INTACT_MAX: usize = 1 << 16;
 impl ChunkStore for LocalStore {
     fn put_chunk(&self, content: &[u8], pieces: bool) -> Result<ChunkId> {
         self.shared.check_open()?;
-        if let Some(error) = self.shared.poisoned() {
-            return Err(error);
-        }
+        self.shared.check_poison()?;
         let id = ChunkEntry::id_of(content);
         let _here = self.shared.switching.read();
         self.shared.fresh.used(id);
@@ -29,17 +27,7 @@ impl ChunkStore for LocalStore {
         }
         let mut entry = Vec::new();
         ChunkEntry::encode(content, pieces, &mut entry)?;
-        {
-            let _indexing = self.shared.indexing.read();
-            let place = self.append_to_pack(&entry)?;
-            let put = vec![(keys::chunk(&id), Some(place.encode()))];
-            self.poisons(self.shared.sled(self.shared.kv.apply(put)))?;
-            self.shared.fresh.stored(id, place);
-        }
-        self.shared.meters.chunks.add(1);
-        self.shared.meters.chunk_bytes.add(entry.len() as u64);
-        self.damaged.lock().1.remove(&id);
-        self.mark_intact(id);
+        self.store_entry(&entry, &[id], false)?;
         Ok(id)
     }
 
@@ -66,17 +54,8 @@ impl ChunkStore for LocalStore {
     fn get_chunk(&self, id: &ChunkId) -> Result<Option<Vec<u8>>> {
         self.shared.check_open()?;
         self.shared.fresh.used(*id);
-        let mut before = None;
-        let read = loop {
-            let Some(place) = self.shared.sled(self.shared.kv.get(&keys::chunk(id)))? else {
-                return Ok(None);
-            };
-            let read = self.shared.packs.read(id, ChunkLocation::decode(&place)?);
-            // A compaction may have moved it since.
-            if read.is_ok() || before.as_ref() == Some(&place) {
-                break read;
-            }
-            before = Some(place);
+        let Some(read) = self.read_placed(id, |place| self.shared.packs.read(id, place))? else {
+            return Ok(None);
         };
         if read.is_err() {
             let mut damaged = self.damaged.lock();
@@ -88,17 +67,9 @@ impl ChunkStore for LocalStore {
 
     fn lists_pieces(&self, id: &ChunkId) -> Result<bool> {
         self.shared.check_open()?;
-        let mut before = None;
-        loop {
-            let Some(place) = self.shared.sled(self.shared.kv.get(&keys::chunk(id)))? else {
-                return Ok(false);
-            };
-            let read = self.shared.packs.read_flagged(id, ChunkLocation::decode(&place)?);
-            // A compaction may have moved it since.
-            if read.is_ok() || before.as_ref() == Some(&place) {
-                return self.shared.packed(read).map(|(_, pieces)| pieces);
-            }
-            before = Some(place);
+        match self.read_placed(id, |place| self.shared.packs.read_flagged(id, place))? {
+            Some(read) => self.shared.packed(read).map(|(_, pieces)| pieces),
+            None => Ok(false),
         }
     }
 
@@ -117,6 +88,25 @@ impl ChunkStore for LocalStore {
 }
 
 impl LocalStore {
+    /// Reads a chunk, twice if a compaction moves it. Returns `None` if there is none.
+    fn read_placed<T>(
+        &self,
+        id: &ChunkId,
+        read: impl Fn(Location) -> Result<T>,
+    ) -> Result<Option<Result<T>>> {
+        let mut before = None;
+        loop {
+            let Some(place) = self.shared.sled(self.shared.kv.get(&keys::chunk(id)))? else {
+                return Ok(None);
+            };
+            let read = read(Location::decode(&place)?);
+            if read.is_ok() || before.as_ref() == Some(&place) {
+                return Ok(Some(read));
+            }
+            before = Some(place);
+        }
+    }
+
     /// Returns `true` if a chunk is stored and intact. The index alone does not prove it: a crash
     /// may have lost unsynced bytes of a pack. So a chunk is read the first time.
     pub(crate) fn holds(&self, id: &ChunkId) -> Result<bool> {
@@ -126,7 +116,7 @@ impl LocalStore {
         let Some(place) = self.shared.sled(self.shared.kv.get(&keys::chunk(id)))? else {
             return Ok(false);
         };
-        let place = ChunkLocation::decode(&place)?;
+        let place = Location::decode(&place)?;
         let is_intact = self.shared.packs.read(id, place).is_ok();
         if is_intact {
             self.mark_intact(*id);
@@ -135,7 +125,7 @@ impl LocalStore {
     }
 
     /// Appends an entry. If a pack cannot be opened, nothing is written and only this append fails.
-    pub(crate) fn append_to_pack(&self, entry: &[u8]) -> Result<ChunkLocation> {
+    pub(crate) fn append_to_pack(&self, entry: &[u8]) -> Result<Location> {
         let packs = &self.shared.packs;
         packs.append(entry).inspect_err(|error| {
             if packs.has_failed() {

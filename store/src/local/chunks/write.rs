@@ -8,7 +8,8 @@ use milepost_codec::{ChunkEntry, ChunkGroup, ChunkId, Result};
 use crate::index::IndexPut;
 use crate::index::keys;
 use crate::local::LocalStore;
-use crate::local::chunks::packs::{ChunkLocation, GROUP_LEVEL, GROUP_RAW, group_up};
+use crate::local::chunks::packs::{GROUP_LEVEL, GROUP_RAW, group_up};
+use crate::local::location::Location;
 
 impl LocalStore {
     /// Stores chunks of at most 1 MiB, each once.
@@ -17,9 +18,7 @@ impl LocalStore {
     /// both store a chunk; the index names one copy, and the next compaction removes the other.
     pub(crate) fn put_together(&self, contents: &[&[u8]]) -> Result<Vec<ChunkId>> {
         self.shared.check_open()?;
-        if let Some(error) = self.shared.poisoned() {
-            return Err(error);
-        }
+        self.shared.check_poison()?;
         let ids: Vec<_> = contents.iter().map(|c| ChunkEntry::id_of(c)).collect();
         let mut missing = Vec::new();
         {
@@ -41,14 +40,20 @@ impl LocalStore {
     fn put_group(&self, members: &[(ChunkId, &[u8])]) -> Result<()> {
         let mut entry = Vec::new();
         ChunkGroup::encode(members, GROUP_LEVEL, &mut entry)?;
+        let ids: Vec<_> = members.iter().map(|(id, _)| *id).collect();
+        let _here = self.shared.switching.read();
+        self.store_entry(&entry, &ids, true)
+    }
+
+    /// Stores an entry of one chunk or of a group; the caller holds `switching`.
+    pub(super) fn store_entry(&self, entry: &[u8], ids: &[ChunkId], is_group: bool) -> Result<()> {
         let shared = &self.shared;
-        let _here = shared.switching.read();
         {
             let _indexing = shared.indexing.read();
-            let entry_at = self.append_to_pack(&entry)?;
-            let places = (members.iter().zip(0_u16..)).map(|((id, _), n)| {
-                let member = Some(n);
-                (*id, ChunkLocation { member, ..entry_at })
+            let entry_at = self.append_to_pack(entry)?;
+            let places = ids.iter().zip(0_u16..).map(|(id, n)| {
+                let member = is_group.then_some(n);
+                (*id, Location { member, ..entry_at })
             });
             let puts: Vec<IndexPut> = (places.clone())
                 .map(|(id, place)| (keys::chunk(&id), Some(place.encode())))
@@ -58,10 +63,10 @@ impl LocalStore {
                 shared.fresh.stored(id, place);
             }
         }
-        shared.meters.chunks.add(members.len() as u64);
+        shared.meters.chunks.add(ids.len() as u64);
         shared.meters.chunk_bytes.add(entry.len() as u64);
         let mut damaged = self.damaged.lock();
-        for (id, _) in members {
+        for id in ids {
             damaged.1.remove(id);
             self.mark_intact(*id);
         }
@@ -87,7 +92,7 @@ impl LocalStore {
         let Some(place) = shared.sled(shared.kv.get(&keys::chunk(id)))? else {
             return Ok(false);
         };
-        if self.closed_at.is_some() || ChunkLocation::decode(&place)? >= self.opened_at {
+        if self.closed_at.is_some() || Location::decode(&place)? >= self.opened_at {
             return Ok(true);
         }
         self.holds(id)
@@ -100,7 +105,7 @@ impl LocalStore {
         let mut placed = Vec::with_capacity(ids.len());
         for id in ids.iter() {
             let place = shared.sled(shared.kv.get(&keys::chunk(id)))?;
-            let place = place.and_then(|place| ChunkLocation::decode(&place).ok());
+            let place = place.and_then(|place| Location::decode(&place).ok());
             placed.push((place.is_none(), place, *id));
         }
         placed.sort_unstable();

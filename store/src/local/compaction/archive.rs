@@ -1,29 +1,33 @@
-//! Archive files without withdrawn content. Each new file is renamed over the old one. So at any
-//! moment a file either has the content or not, and both are read alike.
+//! Archive files without withdrawn content, and those whose small blocks are packed again. Each
+//! new file is renamed over the old one. So at any moment a file either has the content or not, and
+//! both are read alike.
 
+use std::collections::VecDeque;
 use std::path::Path;
 
-use milepost_codec::{Error, LogBatches, Result, begin_log_batch};
+use milepost_codec::{LogBatches, Result, Seq, begin_log_batch};
 
 use crate::liveness::{LiveSection, Liveness};
 use crate::local::archive::from_index::Files;
-use crate::local::archive::{ArchiveScan, Archived, Reader};
+use crate::local::archive::{ArchiveScan, Archived, Reader, rebuild};
 use crate::local::inner::Inner;
-use crate::local::recovery::replay::frames;
 use crate::projection::CompactionStep;
 
-/// Filters all archive files.
+/// Filters all archive files. Those that stay as they are, but were written in haste, are packed
+/// again.
 pub(crate) fn filter(
     shared: &Inner,
     live: &Liveness,
     report: &mut dyn FnMut(CompactionStep) -> Result<()>,
 ) -> Result<()> {
     let dir = shared.layout.archive();
-    let survey = ArchiveScan::take(&dir, shared.config.store)?;
+    let survey = ArchiveScan::take(&dir, shared.config.store, shared.key.as_ref())?;
     let all = survey.files.len() as u64;
     for (n, file) in (1..).zip(&survey.files) {
         if !live.is_everything() && holds_more(shared, live, file)? {
             rewrite(shared, live, file, &dir)?;
+        } else {
+            rebuild::repack(file, &dir, shared.config.store, shared.key.as_ref())?;
         }
         report(CompactionStep::Archive(n, all))?;
     }
@@ -33,9 +37,9 @@ pub(crate) fn filter(
 /// Returns `true` if a file holds content that is not live.
 fn holds_more(shared: &Inner, live: &Liveness, file: &Archived) -> Result<bool> {
     let mut reader = Reader::open(&file.path, shared.config.store, shared.key.as_ref())?;
-    while let Some(block) = reader.next_block()? {
-        for (_, payload) in frames(&block) {
-            for group in LogBatches::new(payload) {
+    while let Some(round) = reader.next_round()? {
+        for (_, payload) in round.commits() {
+            for group in LogBatches::new(&payload) {
                 let group = group?;
                 match live.part(group.log, group.first, &group.section)? {
                     LiveSection::Whole => {}
@@ -53,24 +57,22 @@ fn holds_more(shared: &Inner, live: &Liveness, file: &Archived) -> Result<bool> 
 fn rewrite(shared: &Inner, live: &Liveness, file: &Archived, dir: &Path) -> Result<()> {
     let (store, key) = (shared.config.store, shared.key.as_ref());
     let mut reader = Reader::open(&file.path, store, key)?;
-    let mut block: Vec<u8> = Vec::new();
-    let mut at = 0;
+    let mut rest: VecDeque<(Seq, Vec<u8>)> = VecDeque::new();
     let files = Files { dir, store, key };
     let last = file.next - 1;
     let number = std::iter::once(file.number);
-    let missing = |seq| {
-        let place = file.path.display().to_string();
-        Error::corrupt(place, format!("commit {seq}"), "the end of the file")
-    };
     files.write(file.first, last, number, |seq, out| {
-        if at >= block.len() {
-            block = reader.next_block()?.ok_or_else(|| missing(seq))?;
-            at = 0;
+        while rest.is_empty()
+            && let Some(round) = reader.next_round()?
+        {
+            rest.extend(round.commits());
         }
-        let found = block.get(at..).and_then(|rest| frames(rest).next());
-        let (frame, payload) = found.ok_or_else(|| missing(seq))?;
-        at += frame.stride() as usize;
-        for group in LogBatches::new(payload) {
+        // A commit may have no log batches.
+        if rest.front().is_none_or(|(next, _)| *next != seq) {
+            return Ok(());
+        }
+        let Some((_, payload)) = rest.pop_front() else { return Ok(()) };
+        for group in LogBatches::new(&payload) {
             let group = group?;
             match live.part(group.log, group.first, &group.section)? {
                 LiveSection::Nothing => {}

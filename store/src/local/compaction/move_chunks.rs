@@ -5,9 +5,10 @@ use milepost_codec::{ChunkGroup, ChunkId, Error, GroupContents, Result};
 
 use crate::index::IndexPut;
 use crate::index::keys;
-use crate::local::chunks::packs::{ChunkLocation, GATHERED_RAW, GROUP_LEVEL, group_up, is_small};
+use crate::local::chunks::packs::{GATHERED_RAW, GROUP_LEVEL, group_up, is_small};
 use crate::local::compaction::packs::is_all;
 use crate::local::inner::Inner;
+use crate::local::location::Location;
 
 /// Bytes of chunks that are moved together, and the maximum gathered in memory.
 const BATCH_BYTES: usize = 8 << 20;
@@ -15,7 +16,7 @@ const BATCH_BYTES: usize = 8 << 20;
 /// A chunk of a small group, with its old location.
 struct Member {
     id: ChunkId,
-    place: ChunkLocation,
+    place: Location,
     content: Vec<u8>,
 }
 
@@ -47,7 +48,7 @@ impl<'a> ChunkMover<'a> {
     /// Moves the kept chunks of an entry; the caller holds `switching`. If all chunks are kept, the
     /// entry is copied unchanged, otherwise the kept ones form a new group, so that removed chunks
     /// leave the disk. Small groups are gathered.
-    pub(crate) fn move_entry(&mut self, retained: &[(ChunkId, ChunkLocation)]) -> Result<()> {
+    pub(crate) fn move_entry(&mut self, retained: &[(ChunkId, Location)]) -> Result<()> {
         let Some((id, place)) = retained.first() else {
             return Ok(());
         };
@@ -61,7 +62,7 @@ impl<'a> ChunkMover<'a> {
             let entry_at = packs.append(&packs.read_bytes(id, *place)?)?;
             let moves = retained.iter().map(|(id, place)| {
                 let member = place.member;
-                (*id, ChunkLocation { member, ..entry_at })
+                (*id, Location { member, ..entry_at })
             });
             return self.record_moves(moves);
         }
@@ -139,7 +140,7 @@ impl<'a> ChunkMover<'a> {
 
     fn record_moves(
         &mut self,
-        places: impl IntoIterator<Item = (ChunkId, ChunkLocation)>,
+        places: impl IntoIterator<Item = (ChunkId, Location)>,
     ) -> Result<()> {
         let mut len = 0;
         for (id, place) in places {
@@ -175,10 +176,10 @@ impl<'a> ChunkMover<'a> {
 }
 
 /// Returns the kept members of a group, each checked.
-fn members(group: &GroupContents, retained: &[(ChunkId, ChunkLocation)]) -> Result<Vec<Member>> {
+fn members(group: &GroupContents, retained: &[(ChunkId, Location)]) -> Result<Vec<Member>> {
     let mut members = Vec::with_capacity(retained.len());
     for (id, place) in retained {
-        let what = || format!("pack {} at byte {}", place.pack, place.at);
+        let what = || format!("pack {} at byte {}", place.file, place.at);
         let number = place.member.ok_or_else(|| {
             Error::corrupt(what(), format!("the number of chunk {id} in its group"), "none")
         })?;
@@ -191,16 +192,13 @@ fn members(group: &GroupContents, retained: &[(ChunkId, ChunkLocation)]) -> Resu
     Ok(members)
 }
 
-fn append_group(
-    shared: &Inner,
-    members: &[(ChunkId, &[u8])],
-) -> Result<Vec<(ChunkId, ChunkLocation)>> {
+fn append_group(shared: &Inner, members: &[(ChunkId, &[u8])]) -> Result<Vec<(ChunkId, Location)>> {
     let mut entry = Vec::new();
     ChunkGroup::encode(members, GROUP_LEVEL, &mut entry)?;
     let entry_at = shared.packs.append(&entry)?;
     let places = (members.iter().zip(0_u16..)).map(|((id, _), n)| {
         let member = Some(n);
-        (*id, ChunkLocation { member, ..entry_at })
+        (*id, Location { member, ..entry_at })
     });
     Ok(places.collect())
 }

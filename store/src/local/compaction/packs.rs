@@ -10,9 +10,9 @@ use crate::index::IndexPut;
 use crate::index::keys;
 use crate::index::keys::KeyKind;
 use crate::index::{BaseEntry, SnapshotNote};
-use crate::local::chunks::packs::ChunkLocation;
 use crate::local::compaction::move_chunks::ChunkMover;
 use crate::local::inner::Inner;
+use crate::local::location::Location;
 use crate::projection::CompactionStep;
 
 /// Small groups of a pack are gathered if they take at least this many bytes, and at least this
@@ -23,10 +23,10 @@ const GATHERED_PART: u64 = 8;
 
 /// Estimates the bytes of packs that chunks take. A member of a group counts as an equal share.
 pub(crate) fn bytes_of(shared: &Inner, ids: &HashSet<ChunkId>) -> Result<u64> {
-    let mut entries: BTreeMap<ChunkLocation, (ChunkId, ChunkLocation, u64)> = BTreeMap::new();
+    let mut entries: BTreeMap<Location, (ChunkId, Location, u64)> = BTreeMap::new();
     for id in ids {
         if let Some(place) = shared.kv.get(&keys::chunk(id))? {
-            let place = ChunkLocation::decode(&place)?;
+            let place = Location::decode(&place)?;
             let entry = entries.entry(place.entry()).or_insert((*id, place, 0));
             entry.2 += 1;
         }
@@ -50,14 +50,14 @@ pub(crate) fn compact(
 ) -> Result<()> {
     of_snapshots(shared, &mut reachable)?;
     of_bases(shared, &mut reachable)?;
-    let mut packs: BTreeMap<u32, Vec<(ChunkId, ChunkLocation)>> = BTreeMap::new();
+    let mut packs: BTreeMap<u32, Vec<(ChunkId, Location)>> = BTreeMap::new();
     let mut damaged = None;
     shared.kv.walk(&keys::all(KeyKind::Chunk), &mut |key, value| match (
         keys::chunk_id(key),
-        ChunkLocation::decode(value),
+        Location::decode(value),
     ) {
-        (Some(id), Ok(place)) if place.pack < first => {
-            packs.entry(place.pack).or_default().push((id, place));
+        (Some(id), Ok(place)) if place.file < first => {
+            packs.entry(place.file).or_default().push((id, place));
         }
         (_, Err(error)) => damaged = Some(error),
         _ => {}
@@ -82,7 +82,7 @@ pub(crate) fn compact(
 fn compact_one(
     shared: &Inner,
     pack: u32,
-    chunks: &[(ChunkId, ChunkLocation)],
+    chunks: &[(ChunkId, Location)],
     reachable: &HashSet<ChunkId>,
     forget: &dyn Fn(&ChunkId),
     mover: &mut ChunkMover<'_>,
@@ -124,24 +124,21 @@ fn compact_one(
 }
 
 /// Splits the chunks of a pack by entry: one chunk, or members of a group.
-fn entries(
-    chunks: &[(ChunkId, ChunkLocation)],
-) -> impl Iterator<Item = &[(ChunkId, ChunkLocation)]> {
+fn entries(chunks: &[(ChunkId, Location)]) -> impl Iterator<Item = &[(ChunkId, Location)]> {
     chunks.chunk_by(|(_, a), (_, b)| a.entry() == b.entry())
 }
 
-fn length(entry: &[(ChunkId, ChunkLocation)]) -> u64 {
+fn length(entry: &[(ChunkId, Location)]) -> u64 {
     entry.first().map_or(0, |(_, place)| u64::from(place.len))
 }
 
-fn is_small(shared: &Inner, entry: &[(ChunkId, ChunkLocation)]) -> bool {
-    let small =
-        |(id, place): &(ChunkId, ChunkLocation)| shared.packs.small_group(id, *place).is_some();
+fn is_small(shared: &Inner, entry: &[(ChunkId, Location)]) -> bool {
+    let small = |(id, place): &(ChunkId, Location)| shared.packs.small_group(id, *place).is_some();
     entry.first().is_some_and(small)
 }
 
 /// Returns `true` if these are all chunks of an entry, so that it can stay unchanged.
-pub(crate) fn is_all(shared: &Inner, entry: &[(ChunkId, ChunkLocation)]) -> bool {
+pub(crate) fn is_all(shared: &Inner, entry: &[(ChunkId, Location)]) -> bool {
     match entry {
         [] => true,
         [(id, place), ..] => (shared.packs.members(id, *place)).is_ok_and(|all| all == entry.len()),
@@ -219,8 +216,7 @@ fn with_pieces(shared: &Inner, ids: &[ChunkId], reachable: &mut HashSet<ChunkId>
         let Some(place) = shared.kv.get(&keys::chunk(&id))? else {
             continue;
         };
-        if let Ok((content, true)) = shared.packs.read_flagged(&id, ChunkLocation::decode(&place)?)
-        {
+        if let Ok((content, true)) = shared.packs.read_flagged(&id, Location::decode(&place)?) {
             let pieces = Piece::decode_list(&content)?;
             pending.extend(pieces.iter().map(|piece| piece.id));
         }

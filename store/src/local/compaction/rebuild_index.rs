@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use milepost_codec::{ChunkId, Error, ErrorKind, LogId, LogKind, Result, Seq};
+use milepost_codec::{ChunkId, Error, ErrorKind, LogId, PieceSource, Result, Seq};
 use parking_lot::Mutex;
 
 use crate::index::IndexPut;
@@ -15,10 +15,10 @@ use crate::liveness::Liveness;
 use crate::local::applier;
 use crate::local::archive::ArchiveScan;
 use crate::local::chunks::gc_roots::ReferencedChunks;
-use crate::local::chunks::packs::ChunkLocation;
 use crate::local::compaction::switch;
 use crate::local::index::kv::Kv;
 use crate::local::inner::{Inner, StoreParts};
+use crate::local::location::Location;
 use crate::local::markers::applied::AppliedPosition;
 use crate::local::recovery::parallel_apply::ParallelApplier;
 use crate::local::recovery::replay::{Position, Replay};
@@ -50,6 +50,7 @@ impl<'a> Build<'a> {
         };
         switch::remove(&dir)?;
         let kv = Kv::open(&dir, shared.cache_bytes, shared.config.sled_segment)?;
+        kv.blocks()?.resume(Location::default(), shared.config.store, false)?;
         // Its work is not counted in the store's metrics.
         let meters = Arc::new(Meters::new(format!("{} compaction", shared.config.store)));
         let next = Inner::new(StoreParts {
@@ -73,7 +74,7 @@ impl<'a> Build<'a> {
             before,
             references: ReferencedChunks::default(),
         };
-        build.copy_chunk_places()?;
+        build.copy(KeyKind::Chunk, &|_, _| true)?;
         Ok(build)
     }
 
@@ -88,7 +89,8 @@ impl<'a> Build<'a> {
         report: &mut dyn FnMut(CompactionStep) -> Result<()>,
     ) -> Result<()> {
         let next = &self.next;
-        let files = ArchiveScan::take(&self.shared.layout.archive(), self.shared.config.store)?;
+        let Inner { layout, config, key, .. } = self.shared;
+        let files = ArchiveScan::take(&layout.archive(), config.store, key.as_ref())?;
         let AppliedPosition { seq, check, .. } = next.position();
         let all = files.end();
         let reporter = Mutex::new(report);
@@ -115,6 +117,7 @@ impl<'a> Build<'a> {
         let _alone = shared.switching.write();
         put_places(&next.kv, &shared.fresh.stored_after(0))?;
         self.copy_snapshots(above)?;
+        self.copy_sources()?;
         next.move_applied(next.position().seq, next.position().check)?;
         next.kv.sync()?;
         let dir = next.kv.dir().ok_or_else(|| {
@@ -138,18 +141,32 @@ impl<'a> Build<'a> {
         self.references.into_parts()
     }
 
-    fn copy_chunk_places(&self) -> Result<()> {
+    /// Copies the entries of a kind that `stays` returns `true` for.
+    fn copy(&self, kind: KeyKind, stays: &dyn Fn(&[u8], &[u8]) -> bool) -> Result<()> {
         let mut puts: Vec<IndexPut> = Vec::new();
         let mut failed = Ok(());
         let kv = &self.next.kv;
-        self.shared.kv.walk(&keys::all(KeyKind::Chunk), &mut |key, value| {
-            puts.push((key.to_vec(), Some(value.to_vec())));
+        self.shared.kv.walk(&keys::all(kind), &mut |key, value| {
+            if stays(key, value) {
+                puts.push((key.to_vec(), Some(value.to_vec())));
+            }
             if puts.len() >= COPIED && failed.is_ok() {
                 failed = kv.apply(std::mem::take(&mut puts));
             }
         })?;
         failed?;
         kv.apply(puts)
+    }
+
+    /// Copies the sources of pieces, without those whose events are gone.
+    fn copy_sources(&self) -> Result<()> {
+        self.copy(KeyKind::PieceSource, &|key, value| {
+            let (task, lineage) = keys::source_lineage(key);
+            let log = LogId::lineage(task, lineage);
+            let begin = self.live.base(log).map_or(0, |base| base.next);
+            let has_events = PieceSource::decode(value).is_ok_and(|source| source.first >= begin);
+            has_events && !self.live.is_gone(log)
+        })
     }
 
     /// Copies the notes of snapshots that are still useful. Their byte counts leave out the events
@@ -163,12 +180,8 @@ impl<'a> Build<'a> {
         })?;
         let mut puts: Vec<IndexPut> = Vec::new();
         for (key, value) in notes {
-            let (log, at) = (keys::log_of(&key), keys::tail_u64(&key));
-            let LogKind::Lineage(_) = log.kind else {
-                continue;
-            };
-            let trimmed = self.live.base(log).is_some_and(|base| at < base.next);
-            if self.live.is_gone(log) || trimmed {
+            let log = keys::log_of(&key);
+            if self.live.is_gone(log) {
                 continue;
             }
             let Ok(note) = SnapshotNote::unseal(&key, &value, shared.key.as_ref()) else {
@@ -198,9 +211,9 @@ impl<'a> Build<'a> {
 }
 
 /// Puts the locations of chunks into an index.
-fn put_places(kv: &Kv, stored: &[(ChunkId, ChunkLocation)]) -> Result<()> {
+fn put_places(kv: &Kv, stored: &[(ChunkId, Location)]) -> Result<()> {
     for some in stored.chunks(COPIED) {
-        let put = |(id, place): &(ChunkId, ChunkLocation)| (keys::chunk(id), Some(place.encode()));
+        let put = |(id, place): &(ChunkId, Location)| (keys::chunk(id), Some(place.encode()));
         kv.apply(some.iter().map(put).collect())?;
     }
     Ok(())

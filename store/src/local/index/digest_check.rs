@@ -1,12 +1,16 @@
-//! Comparison of sled's entries with their digests: sled loses entries without an error if its
-//! files are damaged, or if a read fails during its opening.
+//! Comparison of sled's entries with their digests, and of blocks with their hashes: sled loses
+//! entries without an error if its files are damaged, or if a read fails during its opening.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use milepost_codec::{Error, Result};
 
 use crate::digest::{Digest, DigestPart};
+use crate::index::keys;
+use crate::index::keys::KeyKind;
 use crate::local::inner::Inner;
+use crate::local::location::Location;
 
 /// The parts that were compared since sled was opened.
 #[derive(Debug)]
@@ -64,7 +68,26 @@ impl Inner {
                 format!("{found} entries, not all the same"),
             ));
         }
+        if part == DigestPart::Blocks {
+            self.audit_blocks()?;
+        }
         audited.store(true, Ordering::Release);
         Ok(())
+    }
+
+    /// Compares the blocks that sled names with their hashes.
+    fn audit_blocks(&self) -> Result<()> {
+        let files = self.kv.blocks()?;
+        let mut places = BTreeSet::new();
+        let mut unread = Ok(());
+        self.kv.walk(
+            &keys::all(KeyKind::Block),
+            &mut |_, value| match Location::decode(value) {
+                Ok(place) => drop(places.insert(place.entry())),
+                Err(error) => unread = Err(error),
+            },
+        )?;
+        unread?;
+        places.into_iter().try_for_each(|place| files.check(place, self.key.as_ref()))
     }
 }

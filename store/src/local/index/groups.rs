@@ -352,7 +352,11 @@ mod tests {
     #[test]
     fn entries_of_groups_are_read_and_counted_as_if_each_had_a_value_of_its_own() {
         let dir = tempfile::tempdir().unwrap();
-        let kv = Kv::open(&dir.path().join("sled"), 1 << 20, SEGMENT).unwrap();
+        assert_as_single(&Kv::open(&dir.path().join("sled"), 1 << 20, SEGMENT).unwrap());
+        assert_as_single(&Kv::in_memory(dir.path()));
+    }
+
+    fn assert_as_single(kv: &Kv) {
         let (mut model, mut digests) = (BTreeMap::new(), Digests::default());
         let mut numbers = Numbers(1);
         for _ in 0..400 {
@@ -373,7 +377,7 @@ mod tests {
             for _ in 0..20 {
                 let key = numbers.key();
                 assert_eq!(kv.get(&key).unwrap(), model.get(&key).cloned());
-                assert_range(&kv, &model, &mut numbers);
+                assert_range(kv, &model, &mut numbers);
             }
         }
         let removals = model.keys().map(|key| (key.clone(), None)).collect();

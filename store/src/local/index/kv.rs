@@ -1,4 +1,4 @@
-//! sled: the only file that names it.
+//! The entries of an index, in sled or in memory: the only file that names sled.
 //!
 //! sled's `flush` does not survive a power cut, damage makes it panic, and values over 4 KiB cost
 //! it memory and durability. So calls into it catch panics, this module syncs its file, and no
@@ -7,20 +7,21 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::fs::File;
+use std::ops::{Bound, Range};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use milepost_codec::{Error, ErrorKind, Result};
 use parking_lot::RwLock;
 
-use crate::digest::Digests;
 use crate::files;
 use crate::index::ENTRY_MAX;
 use crate::index::{Entry, IndexPut, walk};
-use crate::local::index::groups::{self, Expansion, Group};
+use crate::local::index::block_files::BlockFiles;
+use crate::local::index::groups::{self, Expansion};
 use crate::threads;
 
 /// The maximum bytes of a value.
@@ -46,24 +47,100 @@ const OPEN_BYTES_PER_SEC: u64 = 10 << 20;
 /// The time limit for sled to write out its buffers and a few segments.
 const FLUSH_PATIENCE: Duration = Duration::from_secs(30);
 
+/// The time after which a flush that takes long is woken again. Time limits are multiples of it.
+const WAKE_EVERY: Duration = Duration::from_secs(1);
+
 /// The time limit for dropping sled after an error.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
 
-/// A sled folder.
+/// An index: a sled folder, or entries in memory.
 #[derive(Debug)]
 pub(crate) struct Kv {
     /// `None` once the store is closed: sled locks its folder until it is dropped.
     open: RwLock<Option<Opened>>,
-    /// The number of applied batches. If it changes, a read in several steps may be inconsistent.
-    packed: AtomicU64,
 }
 
-/// An open sled folder.
+/// An open index.
 #[derive(Debug, Clone)]
 struct Opened {
-    db: sled::Db,
+    stored: Stored,
     dir: PathBuf,
-    file: Arc<File>,
+    blocks: Arc<BlockFiles>,
+}
+
+/// The entries as they are stored: those of groups together in one value.
+#[derive(Debug, Clone)]
+enum Stored {
+    /// In sled, with its file.
+    Sled(sled::Db, Arc<File>),
+    Memory(Arc<RwLock<BTreeMap<Vec<u8>, Vec<u8>>>>),
+}
+
+impl Stored {
+    /// Passes the value of a key to `read`.
+    fn get<T>(
+        &self,
+        key: &[u8],
+        read: impl FnOnce(Option<&[u8]>) -> std::io::Result<T>,
+    ) -> sled::Result<T> {
+        Ok(match self {
+            Self::Sled(db, _) => read(db.get(key)?.as_deref()),
+            Self::Memory(entries) => read(entries.read().get(key).map(Vec::as_slice)),
+        }?)
+    }
+
+    /// Passes the entries of a range to `each` in order of keys, from the end if `backwards`, until
+    /// it returns `false`.
+    fn visit(
+        &self,
+        range: Range<&[u8]>,
+        backwards: bool,
+        mut each: impl FnMut(&[u8], &[u8]) -> std::io::Result<bool>,
+    ) -> sled::Result<()> {
+        let memory;
+        let mut entries: Box<dyn DoubleEndedIterator<Item = sled::Result<_>>> = match self {
+            Self::Sled(db, _) => Box::new(db.range(range)),
+            Self::Memory(entries) => {
+                memory = entries.read();
+                let bounds = (Bound::Included(range.start), Bound::Excluded(range.end));
+                let entries = memory.range::<[u8], _>(bounds);
+                Box::new(entries.map(|(key, value)| Ok((key[..].into(), value[..].into()))))
+            }
+        };
+        while let Some(item) = if backwards { entries.next_back() } else { entries.next() } {
+            let (key, value): (sled::IVec, sled::IVec) = item?;
+            if !each(&key, &value)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies changes atomically.
+    fn apply(&self, puts: Vec<IndexPut>) -> sled::Result<()> {
+        match self {
+            Self::Sled(db, _) => {
+                let mut batch = sled::Batch::default();
+                for (key, value) in puts {
+                    match value {
+                        Some(value) => batch.insert(key, value),
+                        None => batch.remove(key),
+                    }
+                }
+                db.apply_batch(batch)
+            }
+            Self::Memory(entries) => {
+                let mut entries = entries.write();
+                for (key, value) in puts {
+                    match value {
+                        Some(value) => drop(entries.insert(key, value)),
+                        None => drop(entries.remove(&key)),
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
 }
 
 impl Kv {
@@ -83,6 +160,13 @@ impl Kv {
             let found = format!("one that is not open after {} s", limit.as_secs());
             Err(Error::corrupt("sled", "a store it can open", found))
         })
+    }
+
+    /// Creates an index whose entries are in memory. Its block files are in `dir`.
+    pub(crate) fn in_memory(dir: &Path) -> Self {
+        let (stored, blocks) = (Stored::Memory(Arc::default()), Arc::new(BlockFiles::of(dir)));
+        let opened = Opened { stored, dir: dir.to_owned(), blocks };
+        Self { open: RwLock::new(Some(opened)) }
     }
 
     fn open_here(dir: &Path, cache_bytes: usize, segment_size: u32) -> Result<Self> {
@@ -111,8 +195,10 @@ impl Kv {
                 return Err(files::io("open", dir, &e));
             }
         };
-        let opened = Opened { db, dir: dir.to_owned(), file: Arc::new(file) };
-        let kv = Self { open: RwLock::new(Some(opened)), packed: AtomicU64::new(0) };
+        let blocks = Arc::new(BlockFiles::of(dir));
+        let stored = Stored::Sled(db, Arc::new(file));
+        let opened = Opened { stored, dir: dir.to_owned(), blocks };
+        let kv = Self { open: RwLock::new(Some(opened)) };
         if fresh {
             kv.sync()?;
             files::sync_dir(dir)?;
@@ -125,13 +211,15 @@ impl Kv {
     /// writes out its buffers, and may never end after a failed write. So the wait is limited, and
     /// shorter after a known error (`sound` is `false`).
     pub(crate) fn close(&self, sound: bool) {
-        let Some(Opened { db, .. }) = self.open.write().take() else {
+        let Some(Opened { stored: Stored::Sled(db, _), .. }) = self.open.write().take() else {
             return;
         };
         let patience = match sound {
             true => FLUSH_PATIENCE,
             false => CLOSE_PATIENCE,
         };
+        // Dropping flushes as well, and cannot be woken.
+        let _ = flush(db.clone(), patience);
         let (sender, dropped) = crossbeam_channel::bounded(1);
         let spawned = threads::start("sled", move || {
             drop_caught(db);
@@ -151,25 +239,42 @@ impl Kv {
     pub(crate) fn exchange(&self, other: &Self) {
         let mut theirs = other.open.write();
         std::mem::swap(&mut *self.open.write(), &mut *theirs);
-        self.packed.fetch_add(1, Ordering::AcqRel);
     }
 
-    fn with<T>(&self, what: &str, call: impl FnOnce(&sled::Db) -> sled::Result<T>) -> Result<T> {
+    fn with<T>(&self, what: &str, call: impl FnOnce(&Stored) -> sled::Result<T>) -> Result<T> {
         match self.open.read().as_ref() {
-            Some(opened) => caught(what, || call(&opened.db)),
-            None => Err(Error::new(ErrorKind::Unavailable, "the store is closed")),
+            Some(opened) => caught(what, || call(&opened.stored)),
+            None => Err(closed()),
         }
     }
 
+    /// Passes the stored value of a key to `read`.
+    pub(super) fn value<T>(
+        &self,
+        key: &[u8],
+        read: impl FnOnce(Option<&[u8]>) -> std::io::Result<T>,
+    ) -> Result<T> {
+        self.with("get", |stored| stored.get(key, read))
+    }
+
+    /// Returns the block files of the folder.
+    pub(crate) fn blocks(&self) -> Result<Arc<BlockFiles>> {
+        let opened = self.open.read();
+        opened.as_ref().map(|opened| Arc::clone(&opened.blocks)).ok_or_else(closed)
+    }
+
     pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.with("get", |db| {
+        self.with("get", |stored| {
             if let Some((name, end)) = groups::place(key) {
-                let Some(group) = db.get(&name)? else { return Ok(None) };
-                if let (found, false) = groups::find(&name, &group, end)? {
+                let found = stored.get(&name, |group| match group {
+                    Some(group) => groups::find(&name, group, end),
+                    None => Ok((None, false)),
+                })?;
+                if let (found, false) = found {
                     return Ok(found);
                 }
             }
-            Ok(db.get(key)?.map(|value| value.to_vec()))
+            stored.get(key, |value| Ok(value.map(<[u8]>::to_vec)))
         })
     }
 
@@ -185,14 +290,13 @@ impl Kv {
             return Ok(Vec::new());
         }
         let (begin, end) = groups::stored_range(from, to);
-        self.with("scan", |db| {
+        self.with("scan", |stored| {
             let mut found = Expansion::new((from, to), backwards, limit);
-            let mut range = db.range(begin..end);
-            while !found.is_full()
-                && let Some(item) = if backwards { range.next_back() } else { range.next() }
-            {
-                let (stored, value) = item?;
-                found.push(&stored, &value)?;
+            if limit > 0 {
+                stored.visit(&begin[..]..&end[..], backwards, |key, value| {
+                    found.push(key, value)?;
+                    Ok(!found.is_full())
+                })?;
             }
             Ok(found.finish())
         })
@@ -207,162 +311,79 @@ impl Kv {
         })
     }
 
-    /// Returns the number of applied batches.
-    pub(crate) fn packed(&self) -> u64 {
-        self.packed.load(Ordering::Acquire)
-    }
-
-    /// Applies changes atomically, and leaves digests alone.
-    pub(crate) fn apply(&self, puts: Vec<IndexPut>) -> Result<()> {
-        if puts.iter().any(|(key, _)| groups::place(key).is_some()) {
-            let stored = self.grouped(puts, &mut Digests::default())?;
-            return self.write(stored);
-        }
-        self.write(puts)
-    }
-
     /// Writes and removes stored values atomically.
-    fn write(&self, puts: Vec<IndexPut>) -> Result<()> {
-        let mut batch = sled::Batch::default();
-        for (key, value) in puts {
-            match value {
-                Some(value) => {
-                    assert!(value.len() <= VALUE_MAX, "a value of {} bytes", value.len());
-                    batch.insert(key, value);
-                }
-                None => batch.remove(key),
-            }
-        }
-        let done = self.with("write", |db| db.apply_batch(batch));
-        self.packed.fetch_add(1, Ordering::AcqRel);
-        done
-    }
-
-    /// Applies changes atomically, and updates the digests of counted entries: removes the old
-    /// value of each key, adds the new one. `position` returns the entry that is written with them
-    /// and holds the new digests.
-    pub(crate) fn apply_counted(
-        &self,
-        puts: Vec<IndexPut>,
-        digests: &mut Digests,
-        position: impl FnOnce(Digests) -> IndexPut,
-    ) -> Result<()> {
-        let mut after = *digests;
-        let mut stored = self.grouped(puts, &mut after)?;
-        stored.push(position(after));
-        self.write(stored)?;
-        *digests = after;
-        Ok(())
-    }
-
-    /// Returns the changes of stored values that change these entries, and updates the digests.
-    fn grouped(&self, puts: Vec<IndexPut>, digests: &mut Digests) -> Result<Vec<IndexPut>> {
-        // The last change of a key wins.
-        let puts: BTreeMap<_, _> = puts.into_iter().collect();
-        let mut stored: Vec<IndexPut> = Vec::with_capacity(puts.len() + 1);
-        let mut puts = puts.into_iter().peekable();
-        while let Some((key, value)) = puts.next() {
-            let Some((name, _)) = groups::place(&key) else {
-                self.with("get", |db| {
-                    if let Some(old) = db.get(&key)? {
-                        digests.remove(&key, &old);
-                    }
-                    Ok(())
-                })?;
-                if let Some(value) = &value {
-                    digests.add(&key, value);
-                }
-                stored.push((key, value));
-                continue;
-            };
-            let mut group = self.open_group(name)?;
-            self.change(&mut group, (key, value), digests, &mut stored)?;
-            // Keys of one group follow each other.
-            while let Some(put) = puts.next_if(|(key, _)| groups::is_in(&group.0, key)) {
-                self.change(&mut group, put, digests, &mut stored)?;
-            }
-            stored.push((group.0, group.1.encode()));
-        }
-        Ok(stored)
-    }
-
-    /// Reads a group.
-    fn open_group(&self, name: Vec<u8>) -> Result<(Vec<u8>, Group)> {
-        let group = self.with("get", |db| match db.get(&name)? {
-            Some(value) => Ok(Group::decode(&name, &value)?),
-            None => Ok(Group::default()),
-        })?;
-        Ok((name, group))
-    }
-
-    /// Changes an entry of a group, and the digests. A value that the group has no room for goes to
-    /// `stored`, under its own key.
-    fn change(
-        &self,
-        (_, group): &mut (Vec<u8>, Group),
-        (key, value): IndexPut,
-        digests: &mut Digests,
-        stored: &mut Vec<IndexPut>,
-    ) -> Result<()> {
-        let Some((_, end)) = groups::place(&key) else { return Ok(()) };
-        let mut old = group.members.remove(end);
-        let mut is_outside = false;
-        if old.is_none() && group.outside > 0 {
-            old = self.with("get", |db| Ok(db.get(&key)?.map(|value| value.to_vec())))?;
-            is_outside = old.is_some();
-        }
-        if let Some(old) = old {
-            digests.remove(&key, &old);
-        }
-        if let Some(value) = &value {
-            digests.add(&key, value);
-        }
-        let fits = |value: &Vec<u8>| group.len() + end.len() + 3 + value.len() <= VALUE_MAX;
-        if let Some(value) = value.as_ref().filter(|value| !is_outside && fits(value)) {
-            group.members.insert(end.to_vec(), value.clone());
-            return Ok(());
-        }
-        match (is_outside, value.is_some()) {
-            (false, true) => group.outside = group.outside.saturating_add(1),
-            (true, false) => group.outside = group.outside.saturating_sub(1),
-            (true, true) => {}
-            (false, false) => return Ok(()),
-        }
-        stored.push((key, value));
-        Ok(())
+    pub(super) fn write(&self, puts: Vec<IndexPut>) -> Result<()> {
+        let longest = puts.iter().flat_map(|(_, value)| value).map(Vec::len).max();
+        assert!(longest <= Some(VALUE_MAX), "a value of {longest:?} bytes");
+        self.with("write", |stored| stored.apply(puts))
     }
 
     /// Returns `true` if sled has no stored value in a range.
     #[cfg(test)]
     pub(crate) fn is_bare(&self, from: &[u8], to: &[u8]) -> bool {
-        self.with("scan", |db| Ok(db.range(from..to).next().is_none())).is_ok_and(|bare| bare)
+        let mut any = false;
+        let visited = self.with("scan", |stored| {
+            stored.visit(from..to, false, |_, _| Ok(std::mem::replace(&mut any, true)))
+        });
+        visited.is_ok() && !any
     }
 
     /// Makes all applied changes survive power loss.
     pub(crate) fn sync(&self) -> Result<()> {
-        let Some(Opened { db, dir, file }) = self.open.read().clone() else {
-            return Err(Error::new(ErrorKind::Unavailable, "the store is closed"));
+        let Some(Opened { stored, dir, .. }) = self.open.read().clone() else {
+            return Err(closed());
         };
-        flush(db)?;
+        let Stored::Sled(db, file) = stored else {
+            return Ok(());
+        };
+        flush(db, FLUSH_PATIENCE)?;
         file.sync_data().map_err(|e| files::io("sync", &dir, &e))?;
         check_blobs(&dir)
     }
 }
 
+fn closed() -> Error {
+    Error::new(ErrorKind::Unavailable, "the store is closed")
+}
+
 /// Flushes sled's buffers. After a failed write in sled's own threads this may never end, so a
 /// thread does it with a time limit and is abandoned after that.
-fn flush(db: sled::Db) -> Result<()> {
+///
+/// A flush holds a lock of all sled folders of the process while it waits for writes, and sled
+/// wakes it after some failed writes only: a folder that cannot be written would stop the others.
+/// So it is woken if it takes long.
+fn flush(db: sled::Db, patience: Duration) -> Result<()> {
     let (sender, flushed) = crossbeam_channel::bounded(1);
+    let flushing = db.clone();
     threads::start("sled", move || {
-        let done = caught("flush", || db.flush().map(|_| ()));
-        drop_caught(db);
+        let done = caught("flush", || flushing.flush().map(|_| ()));
+        drop_caught(flushing);
         let _ = sender.send(done);
     })?;
-    flushed.recv_timeout(FLUSH_PATIENCE).unwrap_or_else(|_| {
-        Err(Error::new(
-            ErrorKind::Unavailable,
-            format!("sled flush: not done after {} s", FLUSH_PATIENCE.as_secs()),
-        ))
+    let mut waking: Option<JoinHandle<()>> = None;
+    for _ in 0..patience.as_secs() {
+        if let Ok(done) = flushed.recv_timeout(WAKE_EVERY) {
+            // The folder is locked until each thread has dropped it.
+            if let Some(waking) = waking.filter(|_| done.is_ok()) {
+                let _ = waking.join();
+            }
+            return done;
+        }
+        if waking.as_ref().is_none_or(JoinHandle::is_finished) {
+            waking = Some(wake(db.clone())?);
+        }
+    }
+    let text = format!("sled flush: not done after {} s", patience.as_secs());
+    Err(Error::new(ErrorKind::Unavailable, text))
+}
+
+/// Wakes threads that wait for a write of sled's own that has failed. Only a reservation in sled's
+/// log does that, and creating a tree is the only one that does not take the lock of a flush.
+fn wake(db: sled::Db) -> Result<JoinHandle<()>> {
+    const TREE: &str = "wake";
+    threads::start("sled", move || {
+        let _ = caught("wake", || db.open_tree(TREE).and_then(|_| db.drop_tree(TREE)));
+        drop_caught(db);
     })
 }
 

@@ -73,6 +73,11 @@ impl SegmentPool {
         }
     }
 
+    /// Returns the last commit of the first finished segment that has commits after `seq`.
+    pub(crate) fn sealed_after(&self, seq: Seq) -> Option<Seq> {
+        self.sealed.lock().iter().map(|sealed| sealed.last).find(|last| *last > seq)
+    }
+
     /// Keeps the finished segments until [`SegmentPool::retry_archiving`], or until one more is
     /// finished.
     pub(crate) fn record_failure(&self, error: Error) {
@@ -156,10 +161,11 @@ impl SegmentPool {
         !self.spare.lock().is_empty()
     }
 
-    /// Removes all free segments but one.
+    /// Removes all free segments but one, which is a recycled one if there is any.
     pub(crate) fn rest(&self, dir: &Path) -> Result<()> {
         let more = {
             let mut spare = self.spare.lock();
+            spare.sort_by_key(|spare| !spare.used);
             let one = 1.min(spare.len());
             spare.split_off(one)
         };

@@ -29,6 +29,9 @@ pub(crate) struct FrameAt {
     pub(crate) closed: bool,
 }
 
+/// The maximum number of reads of a segment that is being written to.
+const READS: usize = 8;
+
 /// A segment, and its valid frames in order of location.
 #[derive(Debug)]
 pub(crate) struct Segment {
@@ -80,6 +83,25 @@ impl Segment {
             segment.torn = segment.torn_bytes(&bytes);
         }
         Ok((segment, bytes))
+    }
+
+    /// Surveys a segment that another thread or process may be writing to or recycling. A read may
+    /// miss the pages of a frame and see those of later ones. So a fault is one that two reads in a
+    /// row find alike: what the first of them missed was complete before the second began.
+    pub(crate) fn survey_in_use(
+        path: &Path,
+        store: StoreId,
+        key: Option<&StoreKey>,
+    ) -> Result<(Self, Vec<u8>)> {
+        let mut read = Self::survey(path, store, key)?;
+        for _ in 1..READS {
+            let Some(fault) = read.0.fault() else { break };
+            read = Self::survey(path, store, key)?;
+            if read.0.fault().is_some_and(|again| again.to_string() == fault.to_string()) {
+                break;
+            }
+        }
+        Ok(read)
     }
 
     fn find_frames(&mut self, bytes: &[u8], key: Option<&StoreKey>) {

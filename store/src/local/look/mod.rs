@@ -9,8 +9,8 @@
 //!
 //! sled writes to its folder when it is opened, and a folder that another process writes cannot be
 //! copied at one moment. So sled's folder is not read. Archive and journal hold every commit; the
-//! code that rebuilds sled at opening builds the index from them, in a temporary folder. Packs are
-//! read in place.
+//! code that rebuilds sled at opening builds the index from them, in a temporary folder, or in
+//! memory if they are small. Packs are read in place.
 //!
 //! A compaction or a repair by the other process replaces archive files and moves chunks. Each file
 //! that was read is noted with its inode. If one is replaced while the index is built, the index is
@@ -23,6 +23,7 @@ use std::sync::Arc;
 
 use milepost_codec::{Detail, Error, ErrorKind, Result, Seq};
 
+use crate::files;
 use crate::files::own::check_store;
 use crate::index::keys;
 use crate::local::applier;
@@ -30,9 +31,12 @@ use crate::local::chunks::packs::Packs;
 use crate::local::index::kv::Kv;
 use crate::local::inner::{Inner, StoreParts};
 use crate::local::layout::Layout;
+use crate::local::location::Location;
+use crate::local::lock::StoreLock;
 use crate::local::look::folder::Folder;
 use crate::local::look::scan::{Stamps, StoreScan};
 use crate::local::markers::applied::{AppliedPosition, UNKNOWN};
+use crate::local::markers::closed;
 use crate::local::open;
 use crate::local::recovery::decide;
 use crate::local::recovery::parallel_apply::ParallelApplier;
@@ -47,6 +51,26 @@ const TRIES: usize = 3;
 
 /// The number of chunk locations that are put into the index together.
 const PLACES: usize = 512;
+
+/// The maximum bytes of a store whose index is built in memory. Building it takes as long as
+/// opening sled and closing it.
+const SMALL: u64 = 2 << 20;
+
+/// The events of an archive file are larger by this factor.
+const UNPACKED: u64 = 6;
+
+/// Returns `true` if a store is small, was closed cleanly, and no process has it open: building an
+/// index in memory is then quicker than opening sled, and nothing is to be recovered.
+pub(crate) fn is_quick(layout: &Layout) -> bool {
+    let is_open = || StoreLock::is_held(&layout.lock());
+    is_small(layout) && !layout.sled_now().exists() && closed::matches(layout) && !is_open()
+}
+
+fn is_small(layout: &Layout) -> bool {
+    let [journal, archive, packs] =
+        [layout.journal(), layout.archive(), layout.packs()].map(|dir| files::disk_bytes(&dir));
+    journal + archive * UNPACKED + packs <= SMALL
+}
 
 /// A store opened for reading.
 #[derive(Debug)]
@@ -172,7 +196,11 @@ fn fill(
     stamps: Stamps,
 ) -> Result<Arc<Inner>> {
     let folder = Folder::make()?;
-    let kv = Kv::open(&folder.path().join("sled"), options.cache_bytes, config.sled_segment)?;
+    let kv = match is_small(layout) {
+        true => Kv::in_memory(folder.path()),
+        false => Kv::open(&folder.path().join("sled"), options.cache_bytes, config.sled_segment)?,
+    };
+    kv.blocks()?.resume(Location::default(), config.store, true)?;
     let meters = Arc::new(Meters::new(config.store.to_string()));
     // A chunk is stored before a commit names it, so after the survey of the journal all are there.
     let packs = Packs::look(

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use milepost_codec::{Error, ErrorKind, Result, StoreKey};
 
@@ -17,10 +17,6 @@ use crate::local::markers::acked::AckMarker;
 use crate::local::recovery::decide;
 use crate::local::recovery::decide::Survey;
 use crate::local::settings::StoreConfig;
-
-/// The maximum number of reads of a segment with a gap between its frames: the reader may have
-/// missed pages while later frames were written.
-const READS: usize = 8;
 
 /// Journal and archive as of one moment.
 pub(crate) struct StoreScan {
@@ -41,7 +37,7 @@ impl StoreScan {
         let acked = AckMarker::read(&layout.acked(), config.store)?;
         let (mut segments, mut bytes) = (Vec::new(), HashMap::new());
         for (_, path) in files::numbered(&layout.journal(), "seg")? {
-            match read_segment(&path, config, key) {
+            match Segment::survey_in_use(&path, config.store, key) {
                 Ok((segment, read)) => {
                     segments.push(segment);
                     bytes.insert(path, read);
@@ -53,7 +49,7 @@ impl StoreScan {
         }
         decide::in_order(&mut segments);
         let mut survey = Survey {
-            archive: ArchiveScan::take(&layout.archive(), config.store)?,
+            archive: ArchiveScan::take(&layout.archive(), config.store, key)?,
             segments: Vec::new(),
             acked,
             noted_closed: false,
@@ -85,22 +81,6 @@ impl StoreScan {
         }
         Ok(Stamps(stamps))
     }
-}
-
-/// Reads a segment until its frames follow each other, or gives up after `READS` attempts.
-fn read_segment(
-    path: &Path,
-    config: &StoreConfig,
-    key: Option<&StoreKey>,
-) -> Result<(Segment, Vec<u8>)> {
-    let mut read = Segment::survey(path, config.store, key)?;
-    for _ in 1..READS {
-        if read.0.sound().is_ok() {
-            break;
-        }
-        read = Segment::survey(path, config.store, key)?;
-    }
-    Ok(read)
 }
 
 /// The identity of a file that was read, to detect its replacement.

@@ -6,8 +6,8 @@ use crate::digest::Digests;
 use crate::index::IndexPut;
 use crate::index::keys;
 use crate::index::keys::KeyKind;
-use crate::local::chunks::packs::ChunkLocation;
 use crate::local::index::kv::Kv;
+use crate::local::location::Location;
 
 /// The check of an unknown frame, or of the one before the first: the next frame is matched by
 /// number.
@@ -15,7 +15,7 @@ pub(crate) const UNKNOWN: [u8; 16] = [0; 16];
 
 /// The version of the entries in sled: with another version sled is rebuilt. Raise it with every
 /// change of what an entry holds, or which entries follow from an event.
-const LAYOUT: u32 = 7;
+const LAYOUT: u32 = 9;
 
 /// The error's words for entries of another version.
 pub(crate) const OTHER_LAYOUT: &str = "those of another version";
@@ -29,9 +29,11 @@ pub(crate) struct AppliedPosition {
     /// The last commit that sled holds, with everything before it.
     pub(crate) seq: Seq,
     /// The end of the packs at that time: later chunks are not in the index.
-    pub(crate) packs: ChunkLocation,
+    pub(crate) packs: Location,
     /// The end of the synced packs at that time: a power cut may lose later chunks.
-    pub(crate) synced: ChunkLocation,
+    pub(crate) synced: Location,
+    /// The end of the blocks at that time: later ones are of an interrupted round.
+    pub(crate) blocks: Location,
     /// The check of that commit's frame, which the next frame names; [`UNKNOWN`] if the frame was
     /// rebuilt from blocks.
     pub(crate) check: [u8; 16],
@@ -46,8 +48,9 @@ impl AppliedPosition {
     pub(crate) fn none(store: StoreId) -> Self {
         Self {
             seq: 0,
-            packs: ChunkLocation::default(),
-            synced: ChunkLocation::default(),
+            packs: Location::default(),
+            synced: Location::default(),
+            blocks: Location::default(),
             check: UNKNOWN,
             store,
             digests: Digests::default(),
@@ -59,6 +62,7 @@ impl AppliedPosition {
         let mut value = self.seq.to_le_bytes().to_vec();
         value.extend(self.packs.encode());
         value.extend(self.synced.encode());
+        value.extend(self.blocks.encode());
         value.extend(self.check);
         value.extend(self.store.0);
         value.extend(LAYOUT.to_le_bytes());
@@ -70,13 +74,15 @@ impl AppliedPosition {
         let (seq, rest) = value.split_first_chunk::<8>()?;
         let (packs, rest) = rest.split_first_chunk::<16>()?;
         let (synced, rest) = rest.split_first_chunk::<16>()?;
+        let (blocks, rest) = rest.split_first_chunk::<16>()?;
         let (check, rest) = rest.split_first_chunk::<16>()?;
         let (store, rest) = rest.split_first_chunk::<16>()?;
         let (_layout, digests) = rest.split_first_chunk::<4>()?;
         Some(Self {
             seq: u64::from_le_bytes(*seq),
-            packs: ChunkLocation::decode(packs).ok()?,
-            synced: ChunkLocation::decode(synced).ok()?,
+            packs: Location::decode(packs).ok()?,
+            synced: Location::decode(synced).ok()?,
+            blocks: Location::decode(blocks).ok()?,
             check: *check,
             store: StoreId(*store),
             digests: Digests::decode(digests).ok()?,

@@ -1,5 +1,5 @@
-//! The state of sled's files at the last close. If they have changed since, sled's entries are read
-//! and compared before they are trusted.
+//! The state of sled's files, and of the block files, at the last close. If they have changed
+//! since, they are read and compared before they are trusted.
 
 use std::fs;
 use std::path::Path;
@@ -8,6 +8,7 @@ use milepost_codec::Result;
 use serde::{Deserialize, Serialize};
 
 use crate::files;
+use crate::local::index::block_files;
 use crate::local::layout::Layout;
 
 /// The maximum size of a file that is hashed; of a larger one only the length is kept.
@@ -60,12 +61,10 @@ fn sync_files(sled: &Path) -> Result<()> {
 }
 
 fn state(sled: &Path) -> Vec<FileState> {
-    let Ok(entries) = fs::read_dir(sled) else {
-        return Vec::new();
-    };
-    let files = entries.flatten().map(|entry| entry.path());
-    let mut states: Vec<FileState> =
-        files.filter(|path| path.is_file()).filter_map(|path| state_of(&path)).collect();
+    let folders = [sled.to_owned(), sled.join(block_files::FOLDER)];
+    let entries = folders.iter().filter_map(|dir| fs::read_dir(dir).ok()).flatten().flatten();
+    let files = entries.map(|entry| entry.path()).filter(|path| path.is_file());
+    let mut states: Vec<FileState> = files.filter_map(|path| state_of(&path)).collect();
     states.sort_by(|a, b| a.name.cmp(&b.name));
     states
 }

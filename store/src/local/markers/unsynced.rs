@@ -7,8 +7,9 @@ use crate::index::IndexPut;
 use crate::index::SnapshotNote;
 use crate::index::keys;
 use crate::index::keys::KeyKind;
-use crate::local::chunks::packs::{ChunkLocation, Packs};
+use crate::local::chunks::packs::Packs;
 use crate::local::index::kv::Kv;
+use crate::local::location::Location;
 use crate::local::markers::applied::AppliedPosition;
 
 /// Removes lost content from the index: damaged chunks after the synced position, and snapshots
@@ -16,7 +17,7 @@ use crate::local::markers::applied::AppliedPosition;
 pub(crate) fn remove_lost(kv: &Kv, packs: &Packs, applied: &AppliedPosition) -> Result<()> {
     let mut removals: Vec<IndexPut> = Vec::new();
     kv.walk(&keys::all(KeyKind::Chunk), &mut |key, value| {
-        let place = ChunkLocation::decode(value).ok().filter(|place| *place >= applied.synced);
+        let place = Location::decode(value).ok().filter(|place| *place >= applied.synced);
         if let (Some(place), Some(id)) = (place, keys::chunk_id(key))
             && packs.read(&id, place).is_err()
         {
@@ -34,19 +35,21 @@ pub(crate) fn remove_lost(kv: &Kv, packs: &Packs, applied: &AppliedPosition) -> 
     kv.apply(removals)
 }
 
-/// Returns `true` if a snapshot has all chunks that it needs. A synced snapshot has: its chunks
-/// were stored first.
+/// Returns `true` if a snapshot has all chunks that it needs, or the sources of pieces. A synced
+/// snapshot has: its chunks were stored first.
 fn has_all_chunks(kv: &Kv, packs: &Packs, applied: &AppliedPosition, id: &ChunkId) -> Result<bool> {
     let Some(place) = kv.get(&keys::chunk(id))? else {
         return Ok(false);
     };
-    let place = ChunkLocation::decode(&place)?;
+    let place = Location::decode(&place)?;
     if place < applied.synced {
         return Ok(true);
     }
     let snapshot = Snapshot::decode(&packs.read(id, place)?)?;
     for needed in snapshot.state.chunks.iter().chain(&snapshot.refers) {
-        if kv.get(&keys::chunk(needed))?.is_none() {
+        let sources = keys::piece_sources(needed);
+        let has_source = || kv.scan(&sources, &keys::after_prefix(&sources), false, 1);
+        if kv.get(&keys::chunk(needed))?.is_none() && has_source()?.is_empty() {
             return Ok(false);
         }
     }

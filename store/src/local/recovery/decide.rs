@@ -25,7 +25,7 @@ use crate::local::markers::acked::AckMarker;
 use crate::local::markers::applied::AppliedPosition;
 use crate::local::markers::applied::UNKNOWN;
 use crate::local::recovery::parallel_apply::ParallelApplier;
-use crate::local::recovery::replay::{Position, Replay, frames};
+use crate::local::recovery::replay::{Position, Replay};
 use crate::local::repairs::copies;
 use crate::local::settings::StoreConfig;
 use crate::open_report::{Finding, Outcome, Progress};
@@ -66,7 +66,7 @@ impl Survey {
         config: &StoreConfig,
         key: Option<&StoreKey>,
     ) -> Result<Self> {
-        let archive = ArchiveScan::take(&layout.archive(), config.store)?;
+        let archive = ArchiveScan::take(&layout.archive(), config.store, key)?;
         let mut segments = Vec::new();
         for (_, path) in files::numbered(&layout.journal(), "seg")? {
             segments.push(Segment::survey(&path, config.store, key)?.0);
@@ -293,15 +293,15 @@ pub(crate) fn live(
 ) -> Result<Liveness> {
     let mut live = Liveness::default();
     let mut files = survey.archive.files.iter();
-    if !files.any(|file| file.rewritten && file.next > seq + 1) {
+    if !files.any(|file| file.is_rewritten() && file.next > seq + 1) {
         return Ok(live);
     }
     let (store, key) = (shared.config.store, shared.key.as_ref());
     for file in &survey.archive.files {
         let mut reader = Reader::open(&file.path, store, key)?;
-        while let Some(block) = reader.next_block()? {
-            for (_, payload) in frames(&block) {
-                live.take_frame(payload)?;
+        while let Some(round) = reader.next_round()? {
+            for (_, payload) in round.commits() {
+                live.take_frame(&payload)?;
             }
         }
     }

@@ -5,13 +5,14 @@
 use std::collections::HashMap;
 
 use milepost_codec::{
-    BodyForm, Chain, Control, Error, FrameHeader, Head, Header, LogBatchRef, LogBatches, LogId,
-    LogKind, Offset, Origin, Result, SectionRef, Sections, Seq, TaskNo,
+    BodyForm, Chain, Control, Error, Head, Header, LogBatchRef, LogBatches, LogId, LogKind, Offset,
+    Origin, Result, SectionRef, Sections, Seq, TaskNo,
 };
 
 use crate::commit_batch::{CommitBatch, LogBatchMeta};
-use crate::extent::Extent;
-use crate::index::{IndexInput, LogHead, PriorIndex, Tally, TaskEntry, index_record, keys};
+use crate::index::{
+    IndexInput, IndexPut, LogHead, PriorIndex, Tally, TaskEntry, index_record, keys,
+};
 use crate::liveness::{LiveSection, Liveness};
 use crate::local::archive::{Archived, Reader};
 use crate::local::chunks::gc_roots::ReferencedChunks;
@@ -83,19 +84,28 @@ impl<'a> Replay<'a> {
         let applied = self.at.seq;
         for file in files.iter().filter(|file| file.next > applied + 1) {
             let mut reader = Reader::open(&file.path, config.store, key.as_ref())?;
-            if file.first == self.at.seq + 1 && !file.rewritten {
+            if file.first == self.at.seq + 1 && !file.is_rewritten() {
                 self.follows(file.first, &reader.header.prev)
                     .map_err(|e| e.at(file.path.display()))?;
             }
-            while let Some(block) = reader.next_block()? {
-                for (frame, payload) in frames(&block) {
-                    if frame.seq > self.at.seq {
-                        let check = if file.rewritten { UNKNOWN } else { frame.check };
-                        self.frame(frame.seq, payload, check)?;
+            while let Some(round) = reader.next_round()? {
+                for (seq, payload) in round.commits() {
+                    self.empty_until(seq)?;
+                    if seq > self.at.seq {
+                        self.frame(seq, &payload, UNKNOWN)?;
                     }
                 }
             }
-            self.at.check = reader.position().1;
+            self.empty_until(file.next)?;
+            self.at.check = file.check;
+        }
+        Ok(())
+    }
+
+    /// Replays the commits before `seq` that have no log batches.
+    fn empty_until(&mut self, seq: Seq) -> Result<()> {
+        while self.at.seq + 1 < seq {
+            self.frame(self.at.seq + 1, &[], UNKNOWN)?;
         }
         Ok(())
     }
@@ -220,7 +230,7 @@ impl<'a> Replay<'a> {
             let mut before =
                 PriorIndex { entry: &|key| self.shared.entry(key), tallies: &mut self.tallies };
             index_record(&indexed, &mut before, &mut batch.index)?;
-            self.learn(log, &header, payload)?;
+            self.learn(log, &header, payload, &mut batch.index)?;
             self.references.take(log.kind, &header, &record)?;
             let body = record.body_hash(&records.salt(index))?;
             head.hash = chain.next(head.next, &head.hash, record.header, &body);
@@ -289,15 +299,16 @@ impl<'a> Replay<'a> {
     /// Learns from the event that prepared a task in a commit before the first replayed one.
     fn learn_stored(&mut self, log: LogId, at: Offset) -> Result<()> {
         let (kv, key) = (&self.shared.kv, self.shared.key.as_ref());
-        let (block, _) = blocks::read(kv, key, LogId::STORE, at)?.ok_or_else(|| {
+        let block = blocks::read(kv, key, LogId::STORE, at)?.ok_or_else(|| {
             Error::corrupt(log.to_string(), "the event that prepared the task", "nothing")
         })?;
         let mut offset = block.first;
-        for section in Extent::from(block).sections() {
+        for section in block.sections() {
             for record in section?.iter() {
                 let record = record?;
                 if offset == at && record.form == BodyForm::Inline {
-                    return self.learn(LogId::STORE, &record.header()?, Some(record.payload));
+                    let puts = &mut Vec::new();
+                    return self.learn(LogId::STORE, &record.header()?, Some(record.payload), puts);
                 }
                 offset += 1;
             }
@@ -305,9 +316,16 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Remembers the origin of a task that a record opens or prepares.
-    fn learn(&mut self, log: LogId, header: &Header, payload: Option<&[u8]>) -> Result<()> {
-        if log == LogId::STORE
+    /// Remembers the origin of a task that a record opens or prepares, and the head of a lineage
+    /// that a record trimmed and of which no record is left.
+    fn learn(
+        &mut self,
+        log: LogId,
+        header: &Header,
+        payload: Option<&[u8]>,
+        puts: &mut Vec<IndexPut>,
+    ) -> Result<()> {
+        if log.kind == LogKind::Control
             && let Some(payload) = payload
         {
             match Control::decode(header.kind, payload)? {
@@ -322,19 +340,21 @@ impl<'a> Replay<'a> {
                         }),
                     );
                 }
+                Control::Trimmed(trimmed) => {
+                    let log = LogId::lineage(log.task, trimmed.lineage);
+                    let base = self.live.base(log).filter(|base| base.next == trimmed.offset);
+                    if let (Some(base), None) = (base, self.heads.get(&log))
+                        && !self.live.is_gone(log)
+                        && self.shared.stored_head(log)?.is_none()
+                    {
+                        let head = LogHead { head: base, bytes: 0, start: base.next };
+                        self.heads.insert(log, head);
+                        puts.push((keys::head(log), Some(head.encode())));
+                    }
+                }
                 _ => {}
             }
         }
         Ok(())
     }
-}
-
-/// Iterates over checked frames.
-pub(crate) fn frames(bytes: &[u8]) -> impl Iterator<Item = (FrameHeader, &[u8])> {
-    let mut rest = bytes;
-    std::iter::from_fn(move || {
-        let (header, payload) = FrameHeader::read_unverified(rest).ok()?;
-        rest = header.after(rest);
-        Some((header, payload))
-    })
 }

@@ -5,34 +5,44 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use milepost_codec::{
-    ArchiveBlock, ArchiveHeader, Error, FrameHeader, Result, Seq, StoreId, StoreKey,
+    BlockFileHeader, BlockHeader, LogBatches, LogId, Offset, ROUND_RAW_MAX, Result, RunBlock, Seq,
+    StoreId, StoreKey, begin_log_batch,
 };
 
 use crate::files;
 use crate::local::archive::from_index::Commits;
+use crate::local::archive::reader::{Order, Round, order};
 use crate::local::index::kv::Kv;
 use crate::local::journal::scan::{FrameAt, Segment, payload};
 use crate::local::layout::Layout;
 
+/// The maximum bytes of unpacked blocks that wait for their commits: those of two rounds.
+const WAITING_MAX: usize = 2 * ROUND_RAW_MAX;
+
 /// All remaining commits of a store.
 pub(crate) struct Sources<'a> {
     key: Option<&'a StoreKey>,
-    /// Intact blocks of archive files, by their first commit.
-    blocks: BTreeMap<Seq, BlockLocation>,
+    /// Intact blocks of archive files, the last ones first.
+    blocks: Vec<BlockLocation>,
+    /// The last commit of any of these blocks.
+    archived: Seq,
+    /// Log batches of blocks that were read, by commit, and their bytes.
+    waiting: BTreeMap<Seq, Vec<Vec<u8>>>,
+    waiting_bytes: usize,
     /// Intact frames of the journal.
     frames: BTreeMap<Seq, (PathBuf, FrameAt)>,
     sled: Option<Commits<'a>>,
-    /// The frames of the last archive block that was read, by commit.
-    open: (Seq, BTreeMap<Seq, Vec<u8>>),
-    /// The last segment that was read.
+    /// The last archive file and the last segment that were read.
+    file: (PathBuf, Vec<u8>),
     segment: (PathBuf, Vec<u8>),
 }
 
-/// The location of an archive block.
+/// The location of a block in an archive file.
 struct BlockLocation {
+    /// The first commit of its sections.
+    from: Seq,
     path: PathBuf,
     at: usize,
-    frames: u32,
 }
 
 impl<'a> Sources<'a> {
@@ -44,15 +54,19 @@ impl<'a> Sources<'a> {
     ) -> Result<Self> {
         let mut sources = Self {
             key,
-            blocks: BTreeMap::new(),
+            blocks: Vec::new(),
+            archived: 0,
+            waiting: BTreeMap::new(),
+            waiting_bytes: 0,
             frames: BTreeMap::new(),
             sled: kv.and_then(|kv| Commits::all_readable(kv, key).ok()),
-            open: (0, BTreeMap::new()),
+            file: (PathBuf::new(), Vec::new()),
             segment: (PathBuf::new(), Vec::new()),
         };
         for (_, path) in files::numbered(&layout.archive(), "mpa")? {
             sources.archive(&path, store)?;
         }
+        sources.blocks.sort_by_key(|block| std::cmp::Reverse(block.from));
         for (_, path) in files::numbered(&layout.journal(), "seg")? {
             let (segment, _) = Segment::survey(&path, store, key)?;
             for frame in segment.frames {
@@ -65,21 +79,19 @@ impl<'a> Sources<'a> {
     /// Finds the intact blocks of an archive file, and skips other bytes.
     fn archive(&mut self, path: &Path, store: StoreId) -> Result<()> {
         let bytes = fs::read(path).map_err(|e| files::io("read", path, &e))?;
-        if ArchiveHeader::decode(&bytes).is_ok_and(|header| header.0.store != store) {
+        if BlockFileHeader::decode(&bytes).is_ok_and(|header| header.0.store != store) {
             return Ok(());
         }
-        let mut at = ArchiveHeader::LEN;
-        while at < bytes.len() {
-            match block_at(&bytes, at) {
-                Some((block, len, _)) => {
-                    if block.frames > 0 {
-                        let (path, frames) = (path.to_owned(), block.frames);
-                        let place = BlockLocation { path, at, frames };
-                        self.blocks.entry(block.first).or_insert(place);
-                    }
-                    at += len;
+        let mut at = BlockFileHeader::LEN;
+        while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+            if let Some((round, len)) = block_at(rest, self.key) {
+                if let Some((from, to)) = round.bounds() {
+                    self.archived = self.archived.max(to);
+                    self.blocks.push(BlockLocation { from, path: path.to_owned(), at });
                 }
-                None => at = next_magic(&bytes, at + 1),
+                at += len;
+            } else {
+                at = next_magic(&bytes, at + 1);
             }
         }
         Ok(())
@@ -87,71 +99,90 @@ impl<'a> Sources<'a> {
 
     /// Returns the last commit of which anything is left.
     pub(crate) fn last(&mut self) -> Seq {
-        let archived = self.blocks.last_key_value();
-        let archived = archived.map_or(0, |(first, place)| first + Seq::from(place.frames) - 1);
         let journal = self.frames.last_key_value().map_or(0, |(seq, _)| *seq);
         // sled has no commit that the journal never had, but the journal may be lost.
         let sled = self.sled.as_ref().map_or(0, Commits::last_commit);
-        archived.max(journal).max(sled)
+        self.archived.max(journal).max(sled)
     }
 
-    /// Returns the log batches of a commit: all of them from a frame, otherwise those in blocks.
-    /// The caller asks for commits in order.
+    /// Returns the log batches of a commit that are left in any of the files. The caller asks for
+    /// commits in order.
     pub(crate) fn payload(&mut self, seq: Seq) -> Result<Vec<u8>> {
-        let mut blocks = Vec::new();
-        if let Some(sled) = &mut self.sled {
-            sled.payload(seq, &mut blocks)?;
-        }
-        if let Some(frame) = self.archived(seq)? {
-            return Ok(frame);
+        let mut left = Left::default();
+        self.read_blocks(seq)?;
+        for payload in self.waiting.remove(&seq).into_iter().flatten() {
+            self.waiting_bytes = self.waiting_bytes.saturating_sub(payload.len());
+            left.add(&payload);
         }
         if let Some((path, frame)) = self.frames.get(&seq) {
             if self.segment.0 != *path {
                 let bytes = fs::read(path).map_err(|e| files::io("read", path, &e))?;
                 self.segment = (path.clone(), bytes);
             }
-            return Ok(payload(&self.segment.1, frame)?.to_vec());
+            left.add(payload(&self.segment.1, frame)?);
         }
-        Ok(blocks)
+        if let Some(sled) = &mut self.sled {
+            let mut blocks = Vec::new();
+            sled.payload(seq, &mut blocks)?;
+            left.add(&blocks);
+        }
+        Ok(left.into_payload())
     }
 
-    fn archived(&mut self, seq: Seq) -> Result<Option<Vec<u8>>> {
-        let Some((first, place)) = self.blocks.range(..=seq).next_back() else {
-            return Ok(None);
-        };
-        if seq >= first + Seq::from(place.frames) {
-            return Ok(None);
-        }
-        if self.open.0 != *first {
-            let bytes = fs::read(&place.path).map_err(|e| files::io("read", &place.path, &e))?;
-            let (_, _, raw) = block_at(&bytes, place.at).ok_or_else(|| {
-                let found = "other bytes than before";
-                Error::corrupt(place.path.display().to_string(), "an archive block", found)
-            })?;
-            let (mut payloads, mut rest) = (BTreeMap::new(), raw.as_slice());
-            // The block's own check has no key, so each frame has to pass its own.
-            while let Ok((frame, payload)) = FrameHeader::read(rest, self.key) {
-                payloads.insert(frame.seq, payload.to_vec());
-                rest = frame.after(rest);
+    /// Reads the blocks that may have sections of a commit.
+    fn read_blocks(&mut self, seq: Seq) -> Result<()> {
+        while let Some(place) = self.blocks.pop_if(|place| place.from <= seq) {
+            if self.file.0 != place.path {
+                let bytes = fs::read(&place.path);
+                let bytes = bytes.map_err(|e| files::io("read", &place.path, &e))?;
+                self.file = (place.path, bytes);
             }
-            self.open = (*first, payloads);
+            let block = self.file.1.get(place.at..).and_then(|rest| block_at(rest, self.key));
+            // A file with blocks of commits far apart was not written by a store.
+            let Some((round, _)) = block else { continue };
+            for (seq, payload) in round.commits() {
+                if self.waiting_bytes + payload.len() <= WAITING_MAX {
+                    self.waiting_bytes += payload.len();
+                    self.waiting.entry(seq).or_default().push(payload);
+                }
+            }
         }
-        Ok(self.open.1.get(&seq).cloned())
+        Ok(())
     }
 }
 
-/// Returns the intact block at a byte, its length, and its frames.
-fn block_at(bytes: &[u8], at: usize) -> Option<(ArchiveBlock, usize, Vec<u8>)> {
-    let rest = bytes.get(at..)?;
-    let header = rest.get(..ArchiveBlock::HEADER_LEN)?;
-    let block = ArchiveBlock::decode_header(header).ok()?;
-    let end = ArchiveBlock::HEADER_LEN + block.stored_len();
-    let frames = block.decode(header, rest.get(ArchiveBlock::HEADER_LEN..end)?).ok()?;
-    Some((block, end, frames))
+/// Log batches of a commit, each once.
+#[derive(Default)]
+struct Left(BTreeMap<(Order, Offset), (LogId, Vec<u8>)>);
+
+impl Left {
+    /// Adds the log batches of a payload. One that cannot be decoded ends it.
+    fn add(&mut self, payload: &[u8]) {
+        for batch in LogBatches::new(payload).map_while(Result::ok) {
+            let place = (order(batch.log), batch.first);
+            self.0.entry(place).or_insert_with(|| (batch.log, batch.bytes.to_vec()));
+        }
+    }
+
+    fn into_payload(self) -> Vec<u8> {
+        let mut out = Vec::new();
+        for ((_, first), (log, bytes)) in self.0 {
+            begin_log_batch(&mut out, log, first);
+            out.extend_from_slice(&bytes);
+        }
+        out
+    }
+}
+
+/// Returns the commits of the intact block at the beginning of `bytes`, and its length.
+fn block_at(bytes: &[u8], key: Option<&StoreKey>) -> Option<(Round, usize)> {
+    let len = BlockHeader::decode(bytes).ok()?.block_len();
+    let block = RunBlock::decode(bytes.get(..len)?, key).ok()?;
+    Some((Round::of(vec![block]).ok()?, len))
 }
 
 /// Returns the place of the next possible block, from `at` on, or the end.
 fn next_magic(bytes: &[u8], at: usize) -> usize {
-    let found = bytes.windows(4).skip(at).position(|four| four == b"MPAB");
+    let found = bytes.windows(4).skip(at).position(|four| four == BlockHeader::MAGIC);
     found.map_or(bytes.len(), |distance| at + distance)
 }

@@ -1,18 +1,15 @@
 //! Packs: files of content-addressed chunks, appended to and never changed.
 //!
 //! ```text
-//! location.rs  locations of chunks      groups.rs  groups of chunks
-//! scan.rs      intact entries
+//! groups.rs  groups of chunks      scan.rs  intact entries
 //! ```
 
 pub(crate) mod groups;
-pub(crate) mod location;
 pub(crate) mod scan;
 
 pub(crate) use crate::local::chunks::packs::groups::{
     GATHERED_RAW, GROUP_LEVEL, GROUP_RAW, group_up, is_small,
 };
-pub(crate) use crate::local::chunks::packs::location::ChunkLocation;
 pub(crate) use crate::local::chunks::packs::scan::intact_in;
 
 use std::collections::HashMap;
@@ -22,15 +19,21 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use milepost_codec::{CHUNK_RAW_MAX, ChunkEntry, ChunkGroup, ChunkId, Error, ErrorKind, Result};
+use milepost_codec::{
+    CHUNK_RAW_MAX, ChunkEntry, ChunkGroup, ChunkId, Error, ErrorKind, GroupContents, Result,
+};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::files;
-use crate::local::chunks::packs::groups::Unpacked;
 use crate::local::chunks::packs::scan::{cut, cut_end, length, missing, scan, write_again};
 use crate::local::layout::Layout;
+use crate::local::location::Location;
+use crate::local::unpacked::Unpacked;
 use crate::metrics::Meters;
 use crate::open_report::Finding;
+
+/// The maximum bytes of groups that stay unpacked in memory, unless a limit is set.
+const UNPACKED_MAX: usize = 16 << 20;
 
 /// The size at which another pack is begun.
 const PACK_MAX: u64 = 256 << 20;
@@ -39,9 +42,9 @@ const PACK_MAX: u64 = 256 << 20;
 const SCRATCH_FROM: u32 = 1 << 20;
 
 impl State {
-    fn end(&self) -> ChunkLocation {
-        ChunkLocation {
-            pack: self.last,
+    fn end(&self) -> Location {
+        Location {
+            file: self.last,
             at: self.open.as_ref().map_or(0, |(_, _, at)| *at),
             len: 0,
             member: None,
@@ -74,7 +77,7 @@ pub(crate) struct Packs {
     state: Mutex<State>,
     /// Notified when a sync has ended.
     ended: Condvar,
-    unpacked: Unpacked,
+    unpacked: Unpacked<GroupContents>,
     meters: Arc<Meters>,
 }
 
@@ -88,7 +91,7 @@ struct State {
     /// sync: only one caller gets the error of a failed sync.
     syncing: bool,
     /// The end of the synced entries.
-    synced: ChunkLocation,
+    synced: Location,
     /// The error of a failed write or sync. The bytes that it covered may be lost even if a later
     /// sync succeeds.
     failed: Option<String>,
@@ -100,25 +103,25 @@ impl Packs {
     /// are indexed.
     pub(crate) fn open(
         layout: &Layout,
-        scanned_to: ChunkLocation,
-        synced: ChunkLocation,
+        scanned_to: Location,
+        synced: Location,
         findings: &mut Vec<Finding>,
         meters: Arc<Meters>,
-    ) -> Result<(Self, Vec<(ChunkId, ChunkLocation)>)> {
+    ) -> Result<(Self, Vec<(ChunkId, Location)>)> {
         let dir = &layout.packs();
         let mut state = State::default();
         let mut found = Vec::new();
         for (number, path) in files::numbered(dir, "pack")? {
             let number = u32::try_from(number).unwrap_or(u32::MAX);
             state.last = number;
-            if number < scanned_to.pack {
+            if number < scanned_to.file {
                 continue;
             }
-            let scanned_at = if number == scanned_to.pack { scanned_to.at } else { 0 };
+            let scanned_at = if number == scanned_to.file { scanned_to.at } else { 0 };
             let file = files::open_rw(&path)?;
             let len = length(&path, &file)?;
             // Bytes that were not synced may be lost: only snapshots refer to them.
-            let synced_at = if number == synced.pack { synced.at } else { 0 };
+            let synced_at = if number == synced.file { synced.at } else { 0 };
             if len < synced_at {
                 findings.push(cut(&path, len, synced_at));
             }
@@ -133,7 +136,7 @@ impl Packs {
             }
             // The bytes read may exist in the page cache only, and a failed sync may have marked
             // them clean. Written again, they are covered by this sync.
-            if number >= synced.pack {
+            if number >= synced.file {
                 write_again(&path, &file, synced_at, end)?;
             }
             file.sync_data().map_err(|e| files::io("sync", &path, &e))?;
@@ -143,17 +146,17 @@ impl Packs {
         }
         let numbers: Vec<u64> =
             (files::numbered(dir, "pack")?.iter()).map(|(number, _)| *number).collect();
-        for number in (1..scanned_to.pack).map(u64::from) {
+        for number in (1..scanned_to.file).map(u64::from) {
             if !numbers.contains(&number) {
                 findings.push(missing(&files::numbered_path(dir, number, "pack")));
             }
         }
-        if state.last < scanned_to.pack {
-            if synced.pack == scanned_to.pack && synced.at > 0 {
-                let path = files::numbered_path(dir, u64::from(scanned_to.pack), "pack");
+        if state.last < scanned_to.file {
+            if synced.file == scanned_to.file && synced.at > 0 {
+                let path = files::numbered_path(dir, u64::from(scanned_to.file), "pack");
                 findings.push(cut(&path, 0, synced.at));
             }
-            state.last = scanned_to.pack;
+            state.last = scanned_to.file;
         }
         state.synced = state.end();
         if state.last > 0 {
@@ -165,7 +168,7 @@ impl Packs {
                 scratch: None,
                 state: Mutex::new(state),
                 ended: Condvar::new(),
-                unpacked: Unpacked::default(),
+                unpacked: Unpacked::of(UNPACKED_MAX),
                 meters,
             },
             found,
@@ -178,7 +181,7 @@ impl Packs {
         dir: &Path,
         scratch: PathBuf,
         meters: Arc<Meters>,
-        show: &mut dyn FnMut(Vec<(ChunkId, ChunkLocation)>) -> Result<()>,
+        show: &mut dyn FnMut(Vec<(ChunkId, Location)>) -> Result<()>,
     ) -> Result<Self> {
         let mut state = State::default();
         for (number, path) in files::numbered(dir, "pack")? {
@@ -195,7 +198,7 @@ impl Packs {
             scratch: Some((state.last, scratch)),
             state: Mutex::new(state),
             ended: Condvar::new(),
-            unpacked: Unpacked::default(),
+            unpacked: Unpacked::of(UNPACKED_MAX),
             meters,
         })
     }
@@ -208,9 +211,9 @@ impl Packs {
         }
     }
 
-    /// Sets the maximum bytes of groups that stay unpacked in memory.
+    /// Sets the maximum bytes of groups that stay unpacked in memory; there is always room for one.
     pub(crate) fn unpack_at_most(&self, bytes: usize) {
-        self.unpacked.set_limit(bytes);
+        self.unpacked.set_limit(bytes.max(CHUNK_RAW_MAX));
     }
 
     /// Returns the path of a pack.
@@ -224,7 +227,7 @@ impl Packs {
 
     /// Returns the numbers of all packs.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {
-        let last = self.end().pack;
+        let last = self.end().file;
         let from = self.scratch.as_ref().map(|(from, _)| *from);
         let of_store = match from {
             Some(from) => from.saturating_sub(SCRATCH_FROM),
@@ -234,13 +237,13 @@ impl Packs {
     }
 
     /// Returns the end of the packs.
-    pub(crate) fn end(&self) -> ChunkLocation {
+    pub(crate) fn end(&self) -> Location {
         self.state.lock().end()
     }
 
     /// Appends the entry of a chunk or of a group. The entry survives power loss after `sync`. If
     /// `has_failed` is `false` after an error, nothing was written and the next append may succeed.
-    pub(crate) fn append(&self, entry: &[u8]) -> Result<ChunkLocation> {
+    pub(crate) fn append(&self, entry: &[u8]) -> Result<Location> {
         let mut state = self.state.lock();
         state.check()?;
         self.append_to(&mut state, entry)
@@ -291,14 +294,14 @@ impl Packs {
         Ok(())
     }
 
-    fn append_to(&self, state: &mut MutexGuard<'_, State>, entry: &[u8]) -> Result<ChunkLocation> {
+    fn append_to(&self, state: &mut MutexGuard<'_, State>, entry: &[u8]) -> Result<Location> {
         if state.open.as_ref().is_none_or(|(_, _, at)| *at >= PACK_MAX) {
             self.begin(state)?;
         }
         let Some((pack, file, at)) = state.open.as_mut() else {
             return Err(Error::invalid("no pack is open"));
         };
-        let place = ChunkLocation { pack: *pack, at: *at, len: entry.len() as u32, member: None };
+        let place = Location { file: *pack, at: *at, len: entry.len() as u32, member: None };
         let written = file.write_all_at(entry, *at);
         let written = written.map_err(|e| files::io("write", &self.dir, &e));
         if written.is_ok() {
@@ -341,7 +344,7 @@ impl Packs {
     fn synced_to(
         &self,
         state: &mut State,
-        end: ChunkLocation,
+        end: Location,
         synced: Option<io::Result<()>>,
     ) -> Result<()> {
         if let Some(synced) = synced {
@@ -355,22 +358,18 @@ impl Packs {
     }
 
     /// Returns the end of the synced entries.
-    pub(crate) fn synced(&self) -> ChunkLocation {
+    pub(crate) fn synced(&self) -> Location {
         self.state.lock().synced
     }
 
     /// Reads a chunk's content and checks it.
-    pub(crate) fn read(&self, id: &ChunkId, place: ChunkLocation) -> Result<Vec<u8>> {
+    pub(crate) fn read(&self, id: &ChunkId, place: Location) -> Result<Vec<u8>> {
         self.read_flagged(id, place).map(|(content, _)| content)
     }
 
     /// Reads a chunk's content, checks it, and returns whether it lists pieces.
-    pub(crate) fn read_flagged(
-        &self,
-        id: &ChunkId,
-        place: ChunkLocation,
-    ) -> Result<(Vec<u8>, bool)> {
-        let what = || format!("pack {} at byte {}", place.pack, place.at);
+    pub(crate) fn read_flagged(&self, id: &ChunkId, place: Location) -> Result<(Vec<u8>, bool)> {
+        let what = || format!("pack {} at byte {}", place.file, place.at);
         if let Some(member) = place.member {
             let group = self.unpacked.get(place, || self.read_group(id, place))?;
             let (found, content) = group.get(member.into()).map_err(|e| e.at(what()))?;
@@ -389,7 +388,7 @@ impl Packs {
 
     /// Returns `true` if a chunk is intact on disk. Bypasses the cache of unpacked groups, and
     /// clears the cache for the pack if the chunk is damaged.
-    pub(crate) fn is_intact(&self, id: &ChunkId, place: ChunkLocation) -> bool {
+    pub(crate) fn is_intact(&self, id: &ChunkId, place: Location) -> bool {
         let Some(member) = place.member else {
             return self.read(id, place).is_ok();
         };
@@ -397,7 +396,7 @@ impl Packs {
         let found = group.and_then(|group| group.get(member.into()).map(|(found, _)| found));
         let is_intact = found.is_ok_and(|found| found == *id);
         if !is_intact {
-            self.unpacked.forget(place.pack);
+            self.unpacked.forget(place.file);
         }
         is_intact
     }
@@ -423,9 +422,9 @@ impl Packs {
     }
 
     /// Returns the bytes of the entry that a chunk is in.
-    pub(crate) fn read_bytes(&self, id: &ChunkId, place: ChunkLocation) -> Result<Vec<u8>> {
-        let file = self.reader(place.pack)?;
-        let what = || format!("pack {} at byte {}", place.pack, place.at);
+    pub(crate) fn read_bytes(&self, id: &ChunkId, place: Location) -> Result<Vec<u8>> {
+        let file = self.reader(place.file)?;
+        let what = || format!("pack {} at byte {}", place.file, place.at);
         let most = match place.member {
             Some(_) => ChunkGroup::ENTRY_MAX,
             None => ChunkEntry::HEADER_LEN + CHUNK_RAW_MAX,

@@ -7,8 +7,8 @@ use std::path::Path;
 use milepost_codec::{ChunkEntry, ChunkGroup, ChunkId, Result};
 
 use crate::files;
-use crate::local::chunks::packs::ChunkLocation;
 use crate::local::layout::Layout;
+use crate::local::location::Location;
 use crate::open_report::{Finding, Outcome};
 
 /// The maximum bytes of a torn end that are saved: two chunks of the largest size.
@@ -73,7 +73,7 @@ pub(crate) fn scan(
     file: &File,
     pack: u32,
     mut at: u64,
-    found: &mut Vec<(ChunkId, ChunkLocation)>,
+    found: &mut Vec<(ChunkId, Location)>,
 ) -> Result<u64> {
     let len = length(path, file)?;
     while at < len {
@@ -102,9 +102,9 @@ struct IntactEntry {
 
 impl IntactEntry {
     /// Returns its chunks with their locations.
-    fn places(self, pack: u32, at: u64) -> impl Iterator<Item = (ChunkId, ChunkLocation)> {
+    fn places(self, pack: u32, at: u64) -> impl Iterator<Item = (ChunkId, Location)> {
         let Self { len, is_group, .. } = self;
-        let place = move |n: u16| ChunkLocation { pack, at, len, member: is_group.then_some(n) };
+        let place = move |n: u16| Location { file: pack, at, len, member: is_group.then_some(n) };
         (self.ids.into_iter().zip(0_u16..)).map(move |(id, n)| (id, place(n)))
     }
 }
@@ -173,7 +173,7 @@ pub(crate) fn intact_in(path: &Path, pack: u32) -> Result<Vec<u64>> {
 }
 
 /// Returns `true` if an entry holds these chunks.
-fn holds(entry: &[u8], chunks: &[(ChunkId, ChunkLocation)]) -> bool {
+fn holds(entry: &[u8], chunks: &[(ChunkId, Location)]) -> bool {
     let group = entry.starts_with(ChunkGroup::MAGIC);
     let group = group.then(|| ChunkGroup::decode(entry));
     chunks.iter().all(|(id, place)| match (&group, place.member) {

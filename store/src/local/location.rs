@@ -1,27 +1,29 @@
-//! Locations of chunks in packs: the values of their index entries.
+//! Locations in packs and block files: the values of index entries.
 
 use milepost_codec::{Error, Result};
 
-/// The location of a chunk: a pack, a byte, and the member if the entry is a group.
+/// The location of a chunk in a pack, or of a run in a block file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct ChunkLocation {
-    pub(crate) pack: u32,
+pub(crate) struct Location {
+    /// The number of the file.
+    pub(crate) file: u32,
+    /// The first byte of the entry.
     pub(crate) at: u64,
-    /// Bytes of the entry.
+    /// Bytes of the entry: a chunk, a group of chunks, or a block.
     pub(crate) len: u32,
-    /// The index of the member, in a group.
+    /// The index of the chunk in a group, or of the run in a block.
     pub(crate) member: Option<u16>,
 }
 
-impl ChunkLocation {
+impl Location {
     /// Returns the location of the whole entry.
     pub(crate) fn entry(&self) -> Self {
         Self { member: None, ..*self }
     }
 
-    /// Returns 16 bytes, or 18 for a member.
+    /// Returns 16 bytes, or 18 for a member of an entry.
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut out = self.pack.to_le_bytes().to_vec();
+        let mut out = self.file.to_le_bytes().to_vec();
         out.extend_from_slice(&self.at.to_le_bytes());
         out.extend_from_slice(&self.len.to_le_bytes());
         if let Some(member) = self.member {
@@ -31,7 +33,7 @@ impl ChunkLocation {
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self> {
-        let (pack, rest) = bytes.split_first_chunk::<4>().ok_or_else(damaged)?;
+        let (file, rest) = bytes.split_first_chunk::<4>().ok_or_else(damaged)?;
         let (at, rest) = rest.split_first_chunk::<8>().ok_or_else(damaged)?;
         let (len, rest) = rest.split_first_chunk::<4>().ok_or_else(damaged)?;
         let member = match rest {
@@ -40,7 +42,7 @@ impl ChunkLocation {
             _ => return Err(damaged()),
         };
         Ok(Self {
-            pack: u32::from_le_bytes(*pack),
+            file: u32::from_le_bytes(*file),
             at: u64::from_le_bytes(*at),
             len: u32::from_le_bytes(*len),
             member,
@@ -49,7 +51,7 @@ impl ChunkLocation {
 }
 
 fn damaged() -> Error {
-    Error::corrupt("place of a chunk", "16 or 18 bytes", "others")
+    Error::corrupt("location in a file", "16 or 18 bytes", "others")
 }
 
 #[cfg(test)]
@@ -59,14 +61,14 @@ mod tests {
     #[test]
     fn a_place_comes_back_with_its_member_or_without() {
         for member in [None, Some(0), Some(4095)] {
-            let place = ChunkLocation { pack: 7, at: 1 << 40, len: 300, member };
+            let place = Location { file: 7, at: 1 << 40, len: 300, member };
             let bytes = place.encode();
             assert_eq!(bytes.len(), if member.is_some() { 18 } else { 16 });
-            assert_eq!(ChunkLocation::decode(&bytes).unwrap(), place);
+            assert_eq!(Location::decode(&bytes).unwrap(), place);
             assert_eq!(place.entry().member, None);
         }
         for len in [0, 15, 17, 19] {
-            assert!(ChunkLocation::decode(&vec![0; len]).is_err());
+            assert!(Location::decode(&vec![0; len]).is_err());
         }
     }
 }
