@@ -234,13 +234,18 @@ impl Inner {
         })
     }
 
-    /// Marks sled as suspect after damage, and adds to the error that a reopen repairs it.
+    /// Marks sled as suspect after damage, and adds to the error that a reopen repairs it. If a
+    /// write of sled's own threads has failed, the store is poisoned, whichever call notices it.
     pub(crate) fn sled<T>(&self, done: Result<T>) -> Result<T> {
         done.map_err(|error| {
-            if error.kind() != ErrorKind::Corrupt {
+            // After a failed write sled refuses every call, or holds half of the batch.
+            let has_failed = self.kv.has_failed();
+            if has_failed {
+                self.poison(&error);
+            }
+            if !has_failed && error.kind() != ErrorKind::Corrupt {
                 return error;
             }
-            // After a failed write sled refuses every call, or holds half of the batch.
             if let Some(poisoned) = self.poisoned() {
                 return poisoned;
             }

@@ -235,6 +235,15 @@ impl Kv {
         self.open.read().as_ref().map(|opened| opened.dir.clone())
     }
 
+    /// Returns `true` if a write of sled's own threads has failed: sled refuses every write until it
+    /// is opened again.
+    pub(crate) fn has_failed(&self) -> bool {
+        match self.open.read().as_ref().map(|opened| &opened.stored) {
+            Some(Stored::Sled(db, _)) => db.context.global_error().is_err(),
+            Some(Stored::Memory(_)) | None => false,
+        }
+    }
+
     /// Swaps folders with `other`, which holds the same content.
     pub(crate) fn exchange(&self, other: &Self) {
         let mut theirs = other.open.write();
