@@ -159,3 +159,35 @@ impl ChunkList {
         wire::decode(bytes, "chunk list")
     }
 }
+
+/// The payload of a chunked record: a body's payload whose middle is in chunks.
+///
+/// Bodies that carry the same text with another id each have different ends, and their middles are
+/// stored once. The ends of a body that is chunked for its length are empty.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
+pub struct ChunkedBody {
+    /// The beginning of the body's payload.
+    pub before: Vec<u8>,
+    /// What follows it.
+    pub content: ChunkList,
+    /// The end of the body's payload.
+    pub after: Vec<u8>,
+}
+
+impl ChunkedBody {
+    /// Returns the stored bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        wire::encode(self)
+    }
+
+    /// Decodes the payload of a chunked record.
+    pub fn decode(bytes: &[u8]) -> Result<Self> {
+        wire::decode(bytes, "chunked body")
+    }
+
+    /// Returns the length of the body's payload, in bytes.
+    pub fn payload_len(&self) -> u64 {
+        let ends = self.before.len().saturating_add(self.after.len()) as u64;
+        self.content.len.saturating_add(ends)
+    }
+}

@@ -74,7 +74,7 @@ pub use checkpoint::{
     CheckpointMarked, CheckpointUnmarked, MarkCause, MarkStatus, check_alias, check_name,
     checkpoint_id,
 };
-pub use chunk::{CHUNK_RAW_MAX, ChunkEntry, ChunkList};
+pub use chunk::{CHUNK_RAW_MAX, ChunkEntry, ChunkList, ChunkedBody};
 pub use chunk_group::{ChunkGroup, GroupContents};
 pub use compress::check_of;
 pub use control::{

@@ -46,6 +46,12 @@ pub trait ChunkStore: Send + Sync {
     /// Stores a chunk, once. The chunk is durable after `sync_chunks`.
     fn put_chunk(&self, content: &[u8], pieces: bool) -> Result<ChunkId>;
 
+    /// Notes that a content comes, and returns `true` if it came before, as far as is known. Then
+    /// it is worth a chunk. Contents that are not equal may be taken for the same.
+    fn comes_again(&self, _: &[u8]) -> bool {
+        false
+    }
+
     /// Stores chunks of at most 1 MiB each that list no pieces, each once. New chunks are stored
     /// together. They are durable after `sync_chunks`.
     fn put_chunks(&self, contents: &[&[u8]]) -> Result<Vec<ChunkId>> {

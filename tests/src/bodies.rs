@@ -50,7 +50,11 @@ pub fn body(kind: u8, salt: u64, size: usize) -> Body {
             call: format!("c{}", salt % 5),
             tool: None,
             ok: salt.is_multiple_of(2),
-            output: Some(json(serde_json::json!(text(salt, size % 500)))),
+            // Some come again, after another call.
+            output: Some(json(serde_json::json!(match salt % 4 {
+                0 => text(salt % 3, 6_000),
+                _ => text(salt, size % 500),
+            }))),
         }
         .into(),
         8 => PromptChanged { prompt: text(salt, 40) }.into(),

@@ -8,9 +8,9 @@ pub mod trees;
 
 pub use bodies::{body, control, json, known_body, mark};
 use milepost_codec::{
-    Base, BaseKey, BodyForm, CheckpointId, ChunkId, ChunkList, Hash, Head, Header, LineageId,
-    LogId, LogKind, Origin, Piece, ReducerState, Salts, SectionRef, Seed, Seq, Snapshot, TaskNo,
-    encode_record,
+    Base, BaseKey, BodyForm, CheckpointId, ChunkId, ChunkList, ChunkedBody, Hash, Head, Header,
+    LineageId, LogId, LogKind, Origin, Piece, ReducerState, Salts, SectionRef, Seed, Seq, Snapshot,
+    TaskNo, encode_record,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -86,7 +86,7 @@ pub type Record = (Vec<u8>, BodyForm, Vec<u8>);
 pub fn record() -> impl Strategy<Value = Record> {
     let body = prop_oneof![
         4 => vec(any::<u8>(), 0..300).prop_map(|b| (BodyForm::Inline, b)),
-        1 => chunk_list().prop_map(|list| (BodyForm::Chunked, list.encode())),
+        1 => chunked_body().prop_map(|body| (BodyForm::Chunked, body.encode())),
         1 => hash().prop_map(|hash| (BodyForm::Erased, hash.0.to_vec())),
     ];
     (header(), body).prop_map(|(header, (form, payload))| (header.encode(), form, payload))
@@ -122,6 +122,15 @@ pub fn section() -> impl Strategy<Value = Section> {
         }
         let salts = salts[..all.len()].concat();
         Section { seq, seed, salts, count: all.len() as u32, records }
+    })
+}
+
+pub fn chunked_body() -> impl Strategy<Value = ChunkedBody> {
+    let end = || vec(any::<u8>(), 0..100);
+    (end(), chunk_list(), end()).prop_map(|(before, content, after)| ChunkedBody {
+        before,
+        content,
+        after,
     })
 }
 

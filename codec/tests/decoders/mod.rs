@@ -3,9 +3,10 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use milepost_codec::{
-    Base, BaseKey, BlockFileHeader, Body, ChunkEntry, ChunkGroup, ChunkList, CommitTable,
-    CommitTableHeader, ContentBlock, Control, Error, FrameHeader, Header, LogBatches, Node, Piece,
-    Records, RestoreIntent, Result, RunBlock, SectionRef, Sections, SegmentHeader, Skip, Snapshot,
+    Base, BaseKey, BlockFileHeader, Body, ChunkEntry, ChunkGroup, ChunkList, ChunkedBody,
+    CommitTable, CommitTableHeader, ContentBlock, Control, Error, FrameHeader, Header, LogBatches,
+    Node, Piece, Records, RestoreIntent, Result, RunBlock, SectionRef, Sections, SegmentHeader,
+    Skip, Snapshot,
 };
 
 use super::samples;
@@ -61,7 +62,7 @@ static CONTROLS: [Decoder; 17] = bodies!(
     256 257 258 259 260 261 262 263 264 265 266 267 268 269 270 271 272
 );
 
-static OTHERS: [Decoder; 22] = [
+static OTHERS: [Decoder; 23] = [
     plain(
         "header",
         |b| Header::decode(b).map(drop),
@@ -120,6 +121,11 @@ static OTHERS: [Decoder; 22] = [
         "chunk list",
         |b| ChunkList::decode(b).map(drop),
         || samples::chunk_lists().iter().map(|(_, list)| list.encode()).collect(),
+    ),
+    plain(
+        "chunked body",
+        |b| ChunkedBody::decode(b).map(drop),
+        || samples::chunked_bodies().iter().map(|(_, body)| body.encode()).collect(),
     ),
     plain(
         "piece list",
@@ -219,7 +225,7 @@ fn walk_records(records: Records<'_>) -> Result<()> {
         let header = record.header()?;
         record.body_hash(&[1; 16])?;
         if record.form == milepost_codec::BodyForm::Chunked {
-            ChunkList::decode(record.payload)?;
+            ChunkedBody::decode(record.payload)?.payload_len();
         }
         drop(header);
     }

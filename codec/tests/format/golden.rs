@@ -10,9 +10,9 @@ use crate::samples;
 use data_encoding::HEXLOWER;
 use milepost_codec::{
     AckWatermark, Base, BaseKey, BlockFileHeader, BlockHeader, Body, Chain, ChunkEntry, ChunkGroup,
-    ChunkList, CommitTable, CommitTableHeader, ContentBlock, Control, FrameHeader, Hash, Header,
-    LogBatches, Node, Origin, Piece, Records, RestoreIntent, RunBlock, SEGMENT_HEADER_LEN,
-    SEGMENT_HEADER_USED, Sections, SegmentHeader, Skip, Snapshot, StoreKey,
+    ChunkList, ChunkedBody, CommitTable, CommitTableHeader, ContentBlock, Control, FrameHeader,
+    Hash, Header, LogBatches, Node, Origin, Piece, Records, RestoreIntent, RunBlock,
+    SEGMENT_HEADER_LEN, SEGMENT_HEADER_USED, Sections, SegmentHeader, Skip, Snapshot, StoreKey,
 };
 
 /// Compares named bytes with `golden/NAME.hex`, in which each stands on a line of its own.
@@ -179,6 +179,12 @@ fn chunks_and_lists_are_stored_as_ever() {
         assert_eq!(ChunkList::decode(&list.encode()).unwrap(), *list);
     }
     golden("chunk_list", "lists of chunks", &named(&lists, ChunkList::encode));
+
+    let bodies = samples::chunked_bodies();
+    for (_, body) in &bodies {
+        assert_eq!(ChunkedBody::decode(&body.encode()).unwrap(), *body);
+    }
+    golden("chunked_body", "payloads of chunked records", &named(&bodies, ChunkedBody::encode));
 
     let pieces = samples::pieces();
     let bytes = Piece::encode_list(&pieces);

@@ -4,11 +4,11 @@
 
 use crate::arbitrary::{self, config};
 use milepost_codec::{
-    Base, BaseKey, BlockHeader, Body, ChunkEntry, ChunkGroup, ChunkList, CommitCount, CommitTable,
-    CommitTableHeader, ContentBlock, ContentEntry, Control, FRAME_HEADER_LEN, FrameHeader, Hash,
-    Header, LogBatches, LogId, LogKind, Node, Packing, Piece, RecordRef, Records, RestoreIntent,
-    Run, RunBlock, Sealing, Sections, SegmentHeader, Skip, Snapshot, StoreId, TaskNo,
-    begin_log_batch, encode_record, seal_frame,
+    Base, BaseKey, BlockHeader, Body, ChunkEntry, ChunkGroup, ChunkList, ChunkedBody, CommitCount,
+    CommitTable, CommitTableHeader, ContentBlock, ContentEntry, Control, FRAME_HEADER_LEN,
+    FrameHeader, Hash, Header, LogBatches, LogId, LogKind, Node, Packing, Piece, RecordRef,
+    Records, RestoreIntent, Run, RunBlock, Sealing, Sections, SegmentHeader, Skip, Snapshot,
+    StoreId, TaskNo, begin_log_batch, encode_record, seal_frame,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -155,12 +155,14 @@ proptest! {
     #[test]
     fn lists_snapshots_and_bases_come_back(
         list in arbitrary::chunk_list(),
+        body in arbitrary::chunked_body(),
         pieces in vec(arbitrary::piece(), 0..5),
         snapshot in arbitrary::snapshot(),
         base in arbitrary::base(),
         keys in vec(arbitrary::base_key(), 0..5),
     ) {
         prop_assert_eq!(ChunkList::decode(&list.encode()).unwrap(), list);
+        prop_assert_eq!(ChunkedBody::decode(&body.encode()).unwrap(), body);
         prop_assert_eq!(Piece::decode_list(&Piece::encode_list(&pieces)).unwrap(), pieces);
         prop_assert_eq!(Snapshot::decode(&snapshot.encode()).unwrap(), snapshot);
         prop_assert_eq!(Base::decode(&base.encode()).unwrap(), base);

@@ -12,8 +12,8 @@ mod trees;
 pub use block_files::{block_file, commit_table, content_blocks, end_table, run_blocks, sealing};
 pub use bodies::{bodies, controls};
 use milepost_codec::{
-    Base, BaseKey, BodyForm, CheckpointId, ChunkId, ChunkList, FRAME_HEADER_LEN, Hash, Head,
-    Header, LineageId, LogId, Offset, Origin, Piece, ReducerState, Salts, SectionRef, Seed,
+    Base, BaseKey, BodyForm, CheckpointId, ChunkId, ChunkList, ChunkedBody, FRAME_HEADER_LEN, Hash,
+    Head, Header, LineageId, LogId, Offset, Origin, Piece, ReducerState, Salts, SectionRef, Seed,
     SegmentHeader, Snapshot, StoreId, StoreKey, TaskNo, begin_log_batch, encode_record, seal_frame,
 };
 pub use trees::{chunk_group, chunk_groups, nodes, plan, skips};
@@ -62,7 +62,7 @@ pub fn records() -> Vec<u8> {
     let mut out = Vec::new();
     let (inline, chunked) = (&headers()[0].1, &headers()[1].1);
     encode_record(&mut out, &inline.encode(), BodyForm::Inline, b"body");
-    encode_record(&mut out, &chunked.encode(), BodyForm::Chunked, &chunk_lists()[0].1.encode());
+    encode_record(&mut out, &chunked.encode(), BodyForm::Chunked, &chunked_bodies()[0].1.encode());
     encode_record(&mut out, &chunked.encode(), BodyForm::Erased, &hash(0xEE).0);
     out
 }
@@ -136,6 +136,13 @@ pub fn incompressible(len: usize) -> Vec<u8> {
 pub fn chunk_lists() -> Vec<(&'static str, ChunkList)> {
     let two = ChunkList { len: 1_500_000, chunks: vec![chunk(0xC1), chunk(0xC2)] };
     vec![("two chunks", two), ("empty", ChunkList::default())]
+}
+
+pub fn chunked_bodies() -> Vec<(&'static str, ChunkedBody)> {
+    let content = chunk_lists()[0].1.clone();
+    let whole = ChunkedBody { content: content.clone(), ..ChunkedBody::default() };
+    let middle = ChunkedBody { before: b"before".to_vec(), content, after: b"after".to_vec() };
+    vec![("whole", whole), ("middle", middle)]
 }
 
 pub fn pieces() -> Vec<Piece> {

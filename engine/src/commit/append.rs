@@ -1,6 +1,7 @@
 //! Appends and their results.
 
 use std::cell::Cell;
+use std::ops::Range;
 use std::sync::Arc;
 
 use milepost_codec::{
@@ -12,7 +13,7 @@ use milepost_codec::{
 };
 use milepost_store::index::is_indexed;
 use milepost_store::tree_walk;
-use milepost_store::{INLINE_MAX, Log, put_content};
+use milepost_store::{INLINE_MAX, Log, REPEATED_MIN, middle, put_body};
 use smallvec::{SmallVec, smallvec};
 
 use crate::commit::committer::{CommitResult, LogAppend, Marked};
@@ -308,13 +309,13 @@ impl Append {
                 );
             }
             let mut form = BodyForm::Inline;
-            if payload.len() > INLINE_MAX {
+            if let Some(middle) = stored_apart(log, kind, &payload) {
                 form = BodyForm::Chunked;
                 if !chunked {
                     to.storing(log.storing());
                 }
                 chunked = true;
-                payload = put_content(log, &payload)?.encode();
+                payload = put_body(log, &payload, &middle)?.encode();
             }
             if let Some((key, batch)) = self.key_at(index) {
                 let keyed = Header { kind, key: Some(key), batch, ..header.clone() };
@@ -394,6 +395,17 @@ impl Append {
         }
         Ok(())
     }
+}
+
+/// Returns the part of a payload that goes into chunks: the middle of a large one, and of one whose
+/// middle comes again. Bodies that the index reads stay inline.
+fn stored_apart(log: &Arc<dyn Log>, kind: u16, payload: &[u8]) -> Option<Range<usize>> {
+    if payload.len() < REPEATED_MIN || is_indexed(kind) {
+        return (payload.len() > INLINE_MAX).then_some(0..payload.len());
+    }
+    let middle = middle(payload);
+    let content = payload.get(middle.clone()).unwrap_or_default();
+    (payload.len() > INLINE_MAX || log.comes_again(content)).then_some(middle)
 }
 
 impl From<Body> for Append {

@@ -11,7 +11,8 @@ use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 use milepost_codec::{
-    Body, BodyForm, ChunkId, ChunkList, Error, LineageId, LogId, Offset, RecordRef, Result, TaskNo,
+    Body, BodyForm, ChunkId, ChunkList, ChunkedBody, Error, LineageId, LogId, Offset, RecordRef,
+    Result, TaskNo,
 };
 use milepost_replay::Event;
 
@@ -39,8 +40,8 @@ pub(crate) fn event(
         BodyForm::Inline => Some(Body::decode(header.kind, record.payload)?),
         BodyForm::Erased => None,
         BodyForm::Chunked => {
-            let list = ChunkList::decode(record.payload)?;
-            Some(Body::decode(header.kind, &read_chunks(log, &list)?)?)
+            let payload = read_body(log, &ChunkedBody::decode(record.payload)?)?;
+            Some(Body::decode(header.kind, &payload)?)
         }
     };
     Ok(Event { lineage, offset, header, body })
@@ -50,6 +51,15 @@ pub(crate) fn event(
 pub(crate) fn read_chunk(log: &Arc<dyn Log>, id: &ChunkId) -> Result<Vec<u8>> {
     let content = log.get_chunk(id)?;
     content.ok_or_else(|| Error::corrupt(format!("chunk {id}"), "it", "nothing"))
+}
+
+/// Returns the payload of a body that is in chunks.
+pub(crate) fn read_body(log: &Arc<dyn Log>, body: &ChunkedBody) -> Result<Vec<u8>> {
+    let content = read_chunks(log, &body.content)?;
+    Ok(match (&body.before[..], &body.after[..]) {
+        ([], []) => content,
+        (before, after) => [before, &content, after].concat(),
+    })
 }
 
 /// Returns the content of a chunk list.

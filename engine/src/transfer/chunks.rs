@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use milepost_codec::{
-    Base, Body, ChunkId, ChunkList, Error, Header, LineageId, LogKind, Piece, Result, TaskNo,
+    Base, Body, ChunkId, ChunkedBody, Error, Header, LineageId, LogKind, Piece, Result, TaskNo,
     WorkspaceCaptured,
 };
 use milepost_store::tree_walk;
@@ -53,7 +53,7 @@ impl Export {
         let mut needed = HashSet::new();
         match &event.body {
             _ if self.in_store => {}
-            ExportBody::Listed(list) => needed.extend(ChunkList::decode(list)?.chunks),
+            ExportBody::Listed(list) => needed.extend(ChunkedBody::decode(list)?.content.chunks),
             ExportBody::Inline(payload) if self.files => {
                 if let Some(root) = captured(event, payload)? {
                     self.tree(root, &mut needed)?;

@@ -7,21 +7,19 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 
 use milepost_codec::{
-    Body, BodyForm, Chain, CheckpointId, CheckpointMarked, ChunkEntry, ChunkId, ChunkList, Error,
-    Head, LineageBegin, LogId, LogKind, Offset, RecordRef, Result, Sections, Seq, TaskNo,
-    checkpoint_id,
+    Body, BodyForm, Chain, CheckpointId, CheckpointMarked, ChunkId, ChunkedBody, Error, Head,
+    LineageBegin, LogId, LogKind, Offset, RecordRef, Result, Sections, Seq, TaskNo, checkpoint_id,
 };
 use milepost_store::Extent;
 use milepost_store::index::keys::{self, KeyKind};
 use milepost_store::index::{LogHead, TaskEntry};
 use milepost_store::liveness::{LiveSection, Liveness};
 
-use super::{ExportBody, ExportEvent, ExportItem, ExportTask};
+use super::{ExportBody, ExportEvent, ExportItem, ExportTask, chunked};
 use crate::handles::engine::Engine;
 use crate::history::base;
 use crate::history::catalog::{Catalog, Viewer};
-use crate::history::events::read_chunks;
-use milepost_store::CHUNK;
+use crate::history::events::read_body;
 
 /// An export of tasks. Shared chunks are given once.
 pub struct Export {
@@ -333,11 +331,11 @@ impl Source {
             BodyForm::Inline => Ok(ExportBody::Inline(payload())),
             BodyForm::Erased => Ok(ExportBody::Erased(record.body_hash(&[0; 16])?)),
             BodyForm::Chunked => {
-                let list = ChunkList::decode(record.payload)?;
-                let content = read_chunks(catalog.log(), &list)?;
-                let chunks = content.chunks(CHUNK).map(ChunkEntry::id_of);
-                match chunks.eq(list.chunks) {
-                    true => Ok(ExportBody::Chunked(content)),
+                let body = ChunkedBody::decode(record.payload)?;
+                let whole = read_body(catalog.log(), &body)?;
+                let ends = [body.before.len(), body.after.len()];
+                match chunked(&whole, ends) == body {
+                    true => Ok(ExportBody::Chunked { payload: whole, ends }),
                     false => Ok(ExportBody::Listed(payload())),
                 }
             }

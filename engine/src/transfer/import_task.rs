@@ -9,11 +9,11 @@ use milepost_codec::{
 
 use super::export::marked;
 use super::rebase::Rebase;
-use super::{ExportBody, ExportEvent, ExportTask, validate, withheld};
+use super::{ExportBody, ExportEvent, ExportTask, between, validate, withheld};
 use crate::commit::committer::{LogAppend, Request};
 use crate::handles::engine::Engine;
 use crate::verification::verify;
-use milepost_store::put_content;
+use milepost_store::put_body;
 
 /// Maximum bytes and records of one commit.
 const COMMIT_BYTES: usize = 1 << 20;
@@ -299,12 +299,13 @@ fn stored(engine: &Engine, body: &ExportBody) -> Result<(BodyForm, Vec<u8>)> {
     let (log, limit) = (engine.inner.catalog.log(), engine.inner.options.event_max);
     match body {
         ExportBody::Inline(payload) => Ok((BodyForm::Inline, payload.clone())),
-        ExportBody::Chunked(content) if content.len() <= limit => {
-            Ok((BodyForm::Chunked, put_content(log, content)?.encode()))
+        ExportBody::Chunked { payload, ends } if payload.len() <= limit => {
+            let body = put_body(log, payload, &between(payload, *ends))?;
+            Ok((BodyForm::Chunked, body.encode()))
         }
-        ExportBody::Chunked(content) => Err(Error::invalid(format!(
+        ExportBody::Chunked { payload, .. } => Err(Error::invalid(format!(
             "an event of {} bytes is over the limit of {limit}",
-            content.len()
+            payload.len()
         ))),
         ExportBody::Listed(list) => Ok((BodyForm::Chunked, list.clone())),
         ExportBody::Erased(hash) | ExportBody::Withheld { hash: Some(hash), .. } => {

@@ -20,9 +20,11 @@ mod rebase;
 mod validate;
 mod withheld;
 
+use std::ops::Range;
+
 use milepost_codec::{
-    BodyForm, CheckpointId, ChunkEntry, ChunkId, ChunkList, Control, Hash, Head, LineageBegin,
-    LineageId, LogId, LogKind, Offset, Origin, Result, TaskPrepared, body_hash,
+    BodyForm, CheckpointId, ChunkEntry, ChunkId, ChunkList, ChunkedBody, Control, Hash, Head,
+    LineageBegin, LineageId, LogId, LogKind, Offset, Origin, Result, TaskPrepared, body_hash,
 };
 use milepost_store::CHUNK;
 
@@ -194,10 +196,8 @@ impl ExportEvent {
         let salted = |form, payload: &[u8]| Some(body_hash(&self.salt?, form, payload));
         match &self.body {
             ExportBody::Inline(payload) => salted(BodyForm::Inline, payload),
-            ExportBody::Chunked(content) => {
-                let chunks = content.chunks(CHUNK).map(ChunkEntry::id_of).collect();
-                let list = ChunkList { len: content.len() as u64, chunks };
-                salted(BodyForm::Chunked, &list.encode())
+            ExportBody::Chunked { payload, ends } => {
+                salted(BodyForm::Chunked, &chunked(payload, *ends).encode())
             }
             ExportBody::Listed(list) => salted(BodyForm::Chunked, list),
             ExportBody::Erased(hash) => Some(*hash),
@@ -206,14 +206,35 @@ impl ExportEvent {
     }
 }
 
+/// Returns the part of a payload between its ends, which meet if they are longer than it.
+fn between(payload: &[u8], [before, after]: [usize; 2]) -> Range<usize> {
+    let before = before.min(payload.len());
+    before..payload.len().saturating_sub(after).max(before)
+}
+
+/// Returns the payload of the record of a chunked body.
+fn chunked(payload: &[u8], ends: [usize; 2]) -> ChunkedBody {
+    let middle = between(payload, ends);
+    let (rest, after) = payload.split_at(middle.end);
+    let (before, content) = rest.split_at(middle.start);
+    let chunks = content.chunks(CHUNK).map(ChunkEntry::id_of).collect();
+    let content = ChunkList { len: content.len() as u64, chunks };
+    ChunkedBody { before: before.to_vec(), content, after: after.to_vec() }
+}
+
 /// The body of an exported event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExportBody {
     /// The payload, stored inline in the record.
     Inline(Vec<u8>),
-    /// The payload, stored in chunks as this version cuts them.
-    Chunked(Vec<u8>),
-    /// A list of chunks that are cut in another way.
+    /// A payload whose middle is stored in chunks as this version cuts them.
+    Chunked {
+        /// The whole payload.
+        payload: Vec<u8>,
+        /// The bytes at its beginning and at its end that the record has inline.
+        ends: [usize; 2],
+    },
+    /// The payload of a record whose chunks are cut in another way.
     Listed(Vec<u8>),
     /// The hash of an erased body.
     Erased(Hash),

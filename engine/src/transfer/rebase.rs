@@ -66,8 +66,7 @@ impl Rebase {
         renewed.salt = Some(salt(self.seed, self.salts));
         let payload = match &event.body {
             ExportBody::Inline(payload) => payload,
-            // A redacted body may fit inline.
-            ExportBody::Chunked(payload) if payload.len() <= INLINE_MAX => payload,
+            ExportBody::Chunked { payload, .. } if payload.len() <= INLINE_MAX => payload,
             _ => return Ok(renewed),
         };
         let mut header = Header::decode(&event.header)?;
@@ -93,7 +92,12 @@ impl Rebase {
             }
             renewed.header = header.encode();
         }
-        renewed.body = ExportBody::Inline(payload);
+        // What is shown of a withheld body may fit inline.
+        if !matches!(&event.body, ExportBody::Chunked { payload: known, ends }
+            if *known == payload && *ends != [0, 0])
+        {
+            renewed.body = ExportBody::Inline(payload);
+        }
         Ok(renewed)
     }
 

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use milepost_codec::{
-    Body, BodyForm, ChunkId, ChunkList, Control, DataAttached, Error, Head, Header, LineageId,
+    Body, BodyForm, ChunkId, ChunkedBody, Control, DataAttached, Error, Head, Header, LineageId,
     LogKind, RecordRef, Result, TEXT_MAX, TaskNo, check_alias, check_size,
 };
 use milepost_store::tree_walk;
@@ -13,6 +13,7 @@ use super::ExportEvent;
 use super::chunks::captured;
 use crate::handles::engine::Engine;
 use crate::history::base;
+use crate::history::events::read_body;
 
 /// Maximum bytes of a header: its four texts, and fields of later versions.
 const HEADER_MAX: usize = 16 << 10;
@@ -48,10 +49,11 @@ pub(super) fn check(
             files(engine, event, record)
         }
         (LogKind::Lineage(_), BodyForm::Chunked) => {
-            let list = ChunkList::decode(record.payload)?;
-            check_size("an event", list.len as usize, engine.inner.options.event_max)?;
-            let content = crate::history::events::read_chunks(engine.inner.catalog.log(), &list)?;
-            Body::decode(header.kind, &content)?.check()
+            let body = ChunkedBody::decode(record.payload)?;
+            let len = usize::try_from(body.payload_len()).unwrap_or(usize::MAX);
+            check_size("an event", len, engine.inner.options.event_max)?;
+            let payload = read_body(engine.inner.catalog.log(), &body)?;
+            Body::decode(header.kind, &payload)?.check()
         }
     }
 }

@@ -70,7 +70,7 @@ pub(super) fn shown(event: &ExportEvent, shown: Option<&[u8]>) -> Result<ExportE
     let mut copied = event.clone();
     if let Some(shown) = shown {
         // A rebase stores it inline if it is short enough.
-        copied.body = ExportBody::Chunked(shown.to_vec());
+        copied.body = ExportBody::Chunked { payload: shown.to_vec(), ends: [0, 0] };
         return Ok(copied);
     }
     let mut header = Header::decode(&event.header)?;

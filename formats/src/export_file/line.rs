@@ -194,8 +194,9 @@ pub struct EventForm<'a> {
     /// Number of the kind, unless the body has its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<u16>,
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub chunked: bool,
+    /// The bytes at the beginning and at the end of a payload in chunks that the record has inline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunked: Option<[usize; 2]>,
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub body: Option<&'a RawValue>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -321,17 +322,20 @@ fn kind_and_body(form: &EventForm<'_>, log: LogKind) -> Result<(u16, ExportBody)
         return Ok((number(form)?, body));
     }
     let number = || number(form);
-    let carried = |payload| match form.chunked {
-        true => ExportBody::Chunked(payload),
-        false => ExportBody::Inline(payload),
+    let carried = |payload: Vec<u8>| match form.chunked {
+        Some([before, after]) if before.saturating_add(after) > payload.len() => {
+            Err(format!("`chunked` has ends of more than the {} bytes of the body", payload.len()))
+        }
+        Some(ends) => Ok(ExportBody::Chunked { payload, ends }),
+        None => Ok(ExportBody::Inline(payload)),
     };
     match (form.body, &form.raw, &form.list, form.erased) {
         (Some(body), None, None, None) => {
             let (kind, payload) = encoded(log, body)?;
-            Ok((kind, carried(payload)))
+            Ok((kind, carried(payload)?))
         }
         // `body` may be present too, for people.
-        (_, Some(raw), None, None) => Ok((number()?, carried(base64("raw", raw)?))),
+        (_, Some(raw), None, None) => Ok((number()?, carried(base64("raw", raw)?)?)),
         (None, None, Some(list), None) => {
             Ok((number()?, ExportBody::Listed(base64("list", list)?)))
         }
@@ -356,7 +360,7 @@ fn withheld(form: &EventForm<'_>, log: LogKind) -> Result<Option<ExportBody>, St
     };
     let EventForm { salt, body, raw, list, erased, chunked, .. } = form;
     let is_there = body.is_some() || raw.is_some() || list.is_some() || erased.is_some();
-    if is_there || salt.is_some() || *chunked {
+    if is_there || salt.is_some() || chunked.is_some() {
         return Err("a withheld event has no `salt`, `body`, `raw`, `list`, `erased` or `chunked`"
             .to_owned());
     }

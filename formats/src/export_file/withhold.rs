@@ -140,7 +140,7 @@ impl Withholding {
             return text_with(event, hash);
         }
         form.number = Some(header.kind);
-        form.chunked = false;
+        form.chunked = None;
         (form.previous, form.hash) = (previous, hash);
         form.trusted = is_trusted;
         if is_trusted {
@@ -169,7 +169,7 @@ impl Withholding {
     /// Returns what may be shown of the body of an event.
     fn shown(&mut self, place: &str, event: &ExportEvent, kind: u16) -> Result<Shown, String> {
         let payload = match &event.body {
-            ExportBody::Inline(payload) | ExportBody::Chunked(payload) => payload,
+            ExportBody::Inline(payload) | ExportBody::Chunked { payload, .. } => payload,
             // Its chunks are not searched.
             ExportBody::Listed(_) if self.searches() => {
                 self.withheld.note("chunks", 1, place);
@@ -326,7 +326,7 @@ fn without_places(log: LogKind, kind: u16, payload: &[u8]) -> Option<String> {
 
 /// Returns the JSON form of a body on one line, if its kind is known.
 fn one_line(event: &ExportEvent, kind: u16) -> Option<String> {
-    let (ExportBody::Inline(payload) | ExportBody::Chunked(payload)) = &event.body else {
+    let (ExportBody::Inline(payload) | ExportBody::Chunked { payload, .. }) = &event.body else {
         return None;
     };
     Some(body_json(event.log, kind, payload)?.replace(['\n', '\r'], " "))

@@ -177,7 +177,7 @@ pub(super) fn text_with(event: &ExportEvent, hash: Option<Hash>) -> Result<Strin
     form.salt = event.salt.map(|salt| HEXLOWER.encode(&salt));
     form.hash = hash;
     let payload = match &event.body {
-        ExportBody::Inline(payload) | ExportBody::Chunked(payload) => payload,
+        ExportBody::Inline(payload) | ExportBody::Chunked { payload, .. } => payload,
         ExportBody::Listed(list) => {
             form.list = Some(BASE64.encode(list));
             form.number = Some(header.kind);
@@ -213,7 +213,7 @@ fn redacted_text(event: &ExportEvent, redact: &dyn Redact) -> Result<(String, u6
     }
     count += redact_header(&mut form, redact);
     let payload = match &event.body {
-        ExportBody::Inline(payload) | ExportBody::Chunked(payload) => payload,
+        ExportBody::Inline(payload) | ExportBody::Chunked { payload, .. } => payload,
         ExportBody::Listed(_) => {
             return Err("its chunks are cut in a way that cannot be redacted".to_owned());
         }
@@ -287,7 +287,10 @@ pub(super) fn form_and_header<'a>(event: &ExportEvent) -> Result<(EventForm<'a>,
         log: Some(Log(event.log)),
         at: Some(Big(event.offset)),
         checkpoint: event.checkpoint,
-        chunked: matches!(event.body, ExportBody::Chunked(_)),
+        chunked: match event.body {
+            ExportBody::Chunked { ends, .. } => Some(ends),
+            _ => None,
+        },
         ..EventForm::default()
     };
     if header.encode() == event.header {

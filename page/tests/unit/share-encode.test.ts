@@ -7,7 +7,7 @@ import { Blake3, blake3 as own } from "../../src/share/verify/blake3.ts";
 import { ByteWriter } from "../../src/share/verify/bytes.ts";
 import { byBytes } from "../../src/share/verify/encode.ts";
 import { encodeBody, eventOf } from "../../src/share/verify/event.ts";
-import { Chain, bodyHash, checkpointId, chunkList } from "../../src/share/verify/hash.ts";
+import { Chain, bodyHash, checkpointId, chunkedBody } from "../../src/share/verify/hash.ts";
 import { CONTROL, Line } from "../../src/share/verify/line.ts";
 import { sha256 } from "../../src/share/verify/sha256.ts";
 import { Splitter, stringAt } from "../../src/share/verify/split.ts";
@@ -106,12 +106,14 @@ test("hashes are those of the tests of the codec", () => {
   );
 });
 
-test("a list of chunks has the length and the id of each 256 KiB", () => {
+test("a chunked body has its ends, and the length and the id of each 256 KiB between them", () => {
   const content = new Uint8Array(600_000).map((_, i) => i % 251);
-  const list = chunkList(content);
   const ids = [0, 262_144, 524_288].map((at) => hex(blake3(content.subarray(at, at + 262_144))));
-  assert.equal(hex(list), `fcc027090003${ids.join("")}`);
-  assert.equal(hex(chunkList(new Uint8Array())), "0000");
+  assert.equal(hex(chunkedBody(content, [0, 0])), `00fcc027090003${ids.join("")}00`);
+  const whole = Uint8Array.of(7, 8, ...content, 9);
+  assert.equal(hex(chunkedBody(whole, [2, 1])), `020708fcc027090003${ids.join("")}0109`);
+  assert.equal(hex(chunkedBody(new Uint8Array(), [0, 0])), "00000000");
+  assert.throws(() => chunkedBody(Uint8Array.of(1, 2), [2, 1]), /ends of more bytes/);
 });
 
 test("absent fields have their values, null is absent", () => {

@@ -288,21 +288,22 @@ test("the worker answers each part, and gives the verdict", async () => {
 
 test("a list of chunks needs its chunks", () => {
   const long = linesOf("long.jsonl.gz");
-  const at = lineWith(long, '"chunked":true');
+  const at = lineWith(long, '"chunked":[');
   const { fields, payload, form } = eventIn(long[at - 1]!);
   assert.equal(form, 1);
-  const { body: _body, chunked: _chunked, ...left } = fields;
+  const { body: _body, chunked, ...left } = fields;
   const line = JSON.stringify({
     ...left,
     number: 13,
     list: Buffer.from(payload).toString("base64"),
   });
   const split = Line.of(long[at - 1]!, "body");
-  const content = encodeBody(split, 0, "body").payload.slice();
-  const ids = [...Array(Math.ceil(content.length / 262_144)).keys()].map((part) => ({
-    chunk: Buffer.from(
-      payload.subarray((payload.length % 32) + 32 * part).subarray(0, 32),
-    ).toString("hex"),
+  const [start, tail] = chunked as [number, number];
+  const content = encodeBody(split, 0, "body").payload.slice(start, -tail);
+  const count = Math.ceil(content.length / 262_144);
+  const first = payload.length - tail - 1 - 32 * count;
+  const ids = [...Array(count).keys()].map((part) => ({
+    chunk: Buffer.from(payload.subarray(first + 32 * part).subarray(0, 32)).toString("hex"),
     base64: Buffer.from(content.subarray(262_144 * part, 262_144 * (part + 1))).toString("base64"),
   }));
   const chunks = ids.map((chunk) => JSON.stringify(chunk));

@@ -106,6 +106,8 @@ pub struct LocalStore {
     damaged: Mutex<(u64, HashSet<ChunkId>)>,
     /// Chunks that were stored or read intact since the store was opened.
     intact_chunks: Mutex<HashSet<ChunkId>>,
+    /// Fingerprints of contents that came, to tell those that come again.
+    came: Mutex<HashSet<u64>>,
     /// The end of the packs when the store was opened: later chunks are this process's.
     opened_at: Location,
 }
@@ -178,6 +180,7 @@ impl LocalStore {
             findings,
             damaged: Mutex::default(),
             intact_chunks: Mutex::default(),
+            came: Mutex::default(),
         }
     }
 

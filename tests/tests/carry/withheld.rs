@@ -6,7 +6,7 @@ use milepost::transfer::{ExportBody, ExportEvent};
 use milepost::{
     Body, CheckpointId, Engine, Error, ErrorKind, Hash, Header, LineageId, Mark, Offset, Options,
 };
-use milepost_codec::{BodyForm, ChunkEntry, ChunkList, body_hash};
+use milepost_codec::{BodyForm, ChunkEntry, ChunkList, ChunkedBody, body_hash};
 use milepost_tests::seed::{Random, number, seed};
 
 use super::{Given, assert_clean, assert_same, given, import, said, take, world};
@@ -26,9 +26,13 @@ const NEEDED: [&str; 7] = [
 fn hash_of(event: &ExportEvent) -> Hash {
     let (form, payload) = match &event.body {
         ExportBody::Inline(payload) => (BodyForm::Inline, payload.clone()),
-        ExportBody::Chunked(content) => {
+        ExportBody::Chunked { payload, ends: [before, after] } => {
+            let (rest, after) = payload.split_at(payload.len() - after);
+            let (before, content) = rest.split_at(*before);
             let chunks = content.chunks(256 << 10).map(ChunkEntry::id_of).collect();
-            (BodyForm::Chunked, ChunkList { len: content.len() as u64, chunks }.encode())
+            let content = ChunkList { len: content.len() as u64, chunks };
+            let body = ChunkedBody { before: before.into(), content, after: after.into() };
+            (BodyForm::Chunked, body.encode())
         }
         ExportBody::Listed(list) => (BodyForm::Chunked, list.clone()),
         other => panic!("{other:?}"),

@@ -14,15 +14,15 @@ use milepost_tests::{archive, bodies, folder};
 use super::{assert_clean, labels, message, state, step};
 
 /// Bytes that do not compress, so that they are in a file as they are.
-fn marker(n: u64) -> Vec<u8> {
+pub(super) fn marker(n: u64) -> Vec<u8> {
     Random::new(0xbeef ^ n).bytes(600)
 }
 
 /// Appends a marker in every way there is: inline, in chunks, and as text that gets into states.
 fn hide(task: &Task, n: u64) {
     let application = |len: usize| -> milepost::Body {
-        let mut data = marker(n);
-        data.extend(Random::new(n).bytes(len));
+        let mut data = Random::new(n).bytes(len);
+        data.splice(len / 2..len / 2, marker(n));
         milepost::events::Application {
             name: "test.secret".into(),
             data: milepost::events::Data::Bytes(data),
@@ -91,7 +91,7 @@ fn sections(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Where the markers of a task are.
-fn places(root: &Path, n: u64) -> Vec<String> {
+pub(super) fn places(root: &Path, n: u64) -> Vec<String> {
     let mut found = found_in(root, &marker(n)[100..160]);
     found.extend(found_in(root, text(n).as_bytes()));
     found

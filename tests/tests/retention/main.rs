@@ -9,6 +9,7 @@
 //! compacts.rs what leaves the disk
 //! steps.rs   removed checkpoints whose steps are erased with them
 //! states.rs  states of all checkpoints, in one pass
+//! repeated.rs what bodies have in common
 //! pieces.rs  messages of states, which are made again of events
 //! model.rs   random runs against a plain model
 //! ```
@@ -21,6 +22,7 @@ mod erases;
 mod marks;
 mod model;
 mod pieces;
+mod repeated;
 mod states;
 mod steps;
 mod trims;

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use milepost_codec::{
-    Body, BodyForm, Chain, CheckpointMarked, ChunkId, ChunkList, Control, DataAttached, Error,
+    Body, BodyForm, Chain, CheckpointMarked, ChunkId, ChunkedBody, Control, DataAttached, Error,
     Hash, Head, LineageId, LogId, LogKind, Offset, Origin, RecordRef, Result, Seq, checkpoint_id,
 };
 use milepost_replay::Verifier;
@@ -18,6 +18,7 @@ use milepost_store::liveness::{LiveSection, Liveness};
 use super::Fault;
 use super::captures::Named;
 use crate::history::catalog::Catalog;
+use crate::history::events::read_body;
 
 /// Records of a log, from the first extent that begins in the range to the last.
 pub(super) struct Range<'a> {
@@ -289,9 +290,8 @@ impl Placed<'_> {
         let (catalog, id, record) = (self.range.catalog, self.range.id, self.record);
         let header = record.header()?;
         if record.form == BodyForm::Chunked {
-            let list = ChunkList::decode(record.payload)?;
-            let content = crate::history::events::read_chunks(catalog.log(), &list)?;
-            Body::decode(header.kind, &content)?;
+            let body = ChunkedBody::decode(record.payload)?;
+            Body::decode(header.kind, &read_body(catalog.log(), &body)?)?;
         }
         if record.form == BodyForm::Erased && !self.range.live.is_erased(id, self.offset) {
             return Err(Error::corrupt(

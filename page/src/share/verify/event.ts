@@ -2,7 +2,7 @@
 
 import { ByteWriter } from "./bytes.ts";
 import { Encoder } from "./encode.ts";
-import { CHUNKED, INLINE, bodyHash, chunkList } from "./hash.ts";
+import { CHUNKED, INLINE, bodyHash, chunkedBody } from "./hash.ts";
 import { invalid } from "./invalid.ts";
 import { CONTROL } from "./line.ts";
 import type { Line } from "./line.ts";
@@ -85,11 +85,12 @@ function bodyOf(line: Line, log: number, check: (list: Uint8Array) => void): Bod
     const body = form === "trusted" ? null : line.needId(form, 32);
     return { kind, form: null, payload: null, shown: null, body, withheld: absent };
   }
-  const chunked = line.flag("chunked") || form === "list";
+  const ends = line.ends("chunked");
+  const chunked = ends !== undefined || form === "list";
   if (chunked && log === CONTROL) invalid("a control event in chunks");
   const read = payloadOf(line, log, form, kind);
   if (form === "list") check(read.payload);
-  const payload = chunked && form !== "list" ? chunkList(read.payload) : read.payload;
+  const payload = ends && form !== "list" ? chunkedBody(read.payload, ends) : read.payload;
   const stored = chunked ? CHUNKED : INLINE;
   const hash = bodyHash(line.needId("salt", 16), stored, payload);
   return { kind: read.kind, form: stored, payload, shown: null, body: hash, withheld: false };
@@ -163,10 +164,12 @@ export function checkList(
   lengthOf: (id: Uint8Array) => number | undefined,
 ): void {
   const reader = new ByteReader(list);
+  reader.take(reader.number());
   let left = reader.number();
   for (let count = reader.number(); count > 0; count--) {
     left -= lengthOf(reader.take(32)) ?? invalid("a chunk that it lists did not come before");
   }
+  reader.take(reader.number());
   reader.end();
   if (left !== 0) invalid("its chunks do not have the length of their list");
 }

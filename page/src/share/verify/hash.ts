@@ -2,6 +2,8 @@
 
 import { blake3 } from "./blake3.ts";
 import { ByteWriter } from "./bytes.ts";
+import { invalid } from "./invalid.ts";
+import type { Ends } from "./line.ts";
 import { ByteReader } from "./reader.ts";
 import { sha256 } from "./sha256.ts";
 
@@ -37,15 +39,22 @@ export function bodyHash(salt: Uint8Array, form: number, payload: Uint8Array): U
   return blake3(scratch.from(0));
 }
 
-/** Returns the payload of a chunked body: the list of its chunks. */
-export function chunkList(content: Uint8Array): Uint8Array {
-  const list = new ByteWriter();
-  list.varint(content.length);
-  list.varint(Math.ceil(content.length / CHUNK));
+/** Returns the payload of a chunked record: the ends of a body, and the chunks between them. */
+export function chunkedBody(payload: Uint8Array, [before, after]: Ends): Uint8Array {
+  const end = payload.length - after;
+  if (before > end) invalid("`chunked` has ends of more bytes than the body");
+  const content = payload.subarray(before, end);
+  const record = new ByteWriter();
+  record.varint(before);
+  record.raw(payload.subarray(0, before));
+  record.varint(content.length);
+  record.varint(Math.ceil(content.length / CHUNK));
   for (let at = 0; at < content.length; at += CHUNK) {
-    list.raw(blake3(content.subarray(at, at + CHUNK)));
+    record.raw(blake3(content.subarray(at, at + CHUNK)));
   }
-  return list.from(0);
+  record.varint(after);
+  record.raw(payload.subarray(end));
+  return record.from(0);
 }
 
 /** The chain of one log. */

@@ -23,6 +23,9 @@ export function logNumber(log: string): number {
   return String(number) === log ? Number(number) : invalid(`\`${brief(log)}\` is no log of a task`);
 }
 
+/** Lengths of the beginning and the end of a body, in bytes. */
+export type Ends = readonly [before: number, after: number];
+
 /** Fields of an object in a line. */
 export class Line {
   constructor(
@@ -98,6 +101,17 @@ export class Line {
     if (!field) return false;
     const word = this.text.slice(field.from, field.to);
     return word === "true" || (word !== "false" && invalid(`\`${name}\` is ${brief(word)}`));
+  }
+
+  /** Returns the lengths of the ends of a body that are not in chunks. */
+  ends(name: string): Ends | undefined {
+    const field = this.field(name);
+    if (!field) return undefined;
+    const word = this.text.slice(field.from, field.to);
+    const numbers = /^\[\s*(\d{1,9})\s*,\s*(\d{1,9})\s*\]$/.exec(word);
+    return numbers
+      ? [Number(numbers[1]), Number(numbers[2])]
+      : invalid(`\`${name}\` is ${brief(word)}`);
   }
 
   id(name: string, bytes: number): Uint8Array | undefined {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use milepost_codec::{
-    Body, BodyForm, ChunkId, ChunkList, Control, Header, LogKind, RecordRef, RestoreBegun,
+    Body, BodyForm, ChunkId, ChunkedBody, Control, Header, LogKind, RecordRef, RestoreBegun,
     RestoreEnded, RestoreId, Result, WorkspaceCaptured,
 };
 
@@ -32,7 +32,7 @@ impl ReferencedChunks {
     ) -> Result<()> {
         match (log, record.form) {
             (_, BodyForm::Chunked) => {
-                self.chunks.extend(ChunkList::decode(record.payload)?.chunks);
+                self.chunks.extend(ChunkedBody::decode(record.payload)?.content.chunks);
             }
             (LogKind::Lineage(_), BodyForm::Inline) if header.kind == WorkspaceCaptured::KIND => {
                 if let Body::WorkspaceCaptured(captured) =

@@ -7,6 +7,7 @@ pub(crate) mod write;
 use milepost_codec::{ChunkEntry, ChunkId, Result};
 
 use crate::commit_log::ChunkStore;
+use crate::content::fingerprint;
 use crate::index::keys;
 use crate::local::LocalStore;
 use crate::local::gc_barrier::ChunkWrite;
@@ -14,6 +15,10 @@ use crate::local::location::Location;
 
 /// The maximum number of ids in the set of intact chunks. The set is cleared when it is full.
 const INTACT_MAX: usize = 1 << 16;
+
+/// The maximum number of contents that are noted, of 9 to 18 bytes each. The set is cleared when it
+/// is full.
+const CAME_MAX: usize = 1 << 16;
 
 impl ChunkStore for LocalStore {
     fn put_chunk(&self, content: &[u8], pieces: bool) -> Result<ChunkId> {
@@ -29,6 +34,14 @@ impl ChunkStore for LocalStore {
         ChunkEntry::encode(content, pieces, &mut entry)?;
         self.store_entry(&entry, &[id], false)?;
         Ok(id)
+    }
+
+    fn comes_again(&self, content: &[u8]) -> bool {
+        let mut came = self.came.lock();
+        if came.len() >= CAME_MAX {
+            came.clear();
+        }
+        !came.insert(fingerprint(content))
     }
 
     fn put_chunks(&self, contents: &[&[u8]]) -> Result<Vec<ChunkId>> {
