@@ -36,6 +36,8 @@ pub struct CommitBatch {
     pub groups: SmallVec<[LogBatchMeta; 1]>,
     /// Changes of the index.
     pub index: Vec<IndexPut>,
+    /// Set if records name chunks that are stored for them, and are durable before the batch is.
+    pub names_chunks: bool,
 }
 
 impl CommitBatch {
@@ -48,7 +50,7 @@ impl CommitBatch {
     pub fn with_room(seq: Seq, bytes: usize) -> Self {
         let mut buf = Vec::with_capacity(FRAME_HEADER_LEN + bytes);
         buf.resize(FRAME_HEADER_LEN, 0);
-        Self { seq, buf, groups: SmallVec::new(), index: Vec::new() }
+        Self { seq, buf, groups: SmallVec::new(), index: Vec::new(), names_chunks: false }
     }
 
     /// Stores the check of the frame that the batch was read from.

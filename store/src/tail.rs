@@ -63,7 +63,7 @@ pub struct Tail {
 impl Tail {
     /// Adds a committed batch.
     pub fn push(&mut self, batch: CommitBatch) {
-        let CommitBatch { seq, buf, groups, index } = batch;
+        let CommitBatch { seq, buf, groups, index, names_chunks: _ } = batch;
         let check = *buf.first_chunk::<16>().expect("a batch has room for a frame's header");
         let size = buf.len() + index.iter().map(|(k, _)| k.len() + 64).sum::<usize>();
         let bytes = Arc::new(buf);

@@ -270,8 +270,8 @@ impl Append {
         self.expect
     }
 
-    /// Encodes the events for a log. Large bodies go into chunks, which are durable when this
-    /// returns.
+    /// Encodes the events for a log. Large bodies go into chunks, which are durable before the commit
+    /// is.
     pub(crate) fn encode(
         &self,
         to: &mut LogAppend,
@@ -338,7 +338,7 @@ impl Append {
         if payload.capacity() <= SCRATCH_MAX {
             SCRATCH.set(Scratch { header: encoded, payload });
         }
-        if chunked { log.sync_chunks() } else { Ok(()) }
+        Ok(())
     }
 
     /// Returns the key in the header of an event, and the number of events under it.

@@ -74,8 +74,7 @@ impl Inner {
         self.log_append(log, origin).open(Head { next: 0, hash })
     }
 
-    /// Adds the events of an append to records, without its mark. Large bodies are durable when
-    /// this returns.
+    /// Adds the events of an append to records, without its mark.
     pub(crate) fn with_events_of(&self, append: &Append, mut to: LogAppend) -> Result<LogAppend> {
         append.encode(&mut to, self.catalog.log(), self.now_us(), self.options.event_max)?;
         Ok(to)

@@ -69,7 +69,7 @@ use parking_lot::Mutex;
 
 use crate::clock::Stopwatch;
 use crate::commit_batch::CommitBatch;
-use crate::commit_log::CommitLog;
+use crate::commit_log::{ChunkStore, CommitLog};
 use crate::entropy::Entropy;
 use crate::local::applier::Wake;
 use crate::local::inner::Inner;
@@ -258,6 +258,9 @@ impl CommitLog for LocalStore {
         self.check_writable()?;
         self.shared.check_poison()?;
         self.wait_for_room()?;
+        if batch.names_chunks {
+            self.sync_chunks()?;
+        }
         self.commit(batch.seq, &mut batch.buf, false)?;
         let size = batch.buf.len();
         let seq = batch.seq;

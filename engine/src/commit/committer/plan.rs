@@ -331,6 +331,7 @@ impl Leader {
             };
             let Some(append) = append else { continue };
             self.folders.note(append, batch.seq);
+            batch.names_chunks |= append.storing.is_some();
             for cut in plan.cuts.get(step.cuts).expect("the plan has the cuts of its steps") {
                 put_section(append, cut, batch);
             }
