@@ -51,12 +51,46 @@ fn body(message: &serde_json::Value) -> Body {
     .into()
 }
 
-/// Recorded events, or generated ones of 770 bytes, repeated until their payloads have `bytes`;
-/// and the payload bytes there are. They are shared, not copied: 256 MB of events take the memory
-/// of one round.
-pub fn repeated(bytes: u64) -> (Vec<Body>, u64, usize) {
-    let round = recorded().unwrap_or_else(|| (0..5000).map(|n| generated(n, 770)).collect());
-    let size: u64 = round.iter().map(|body| body.encode().1.len() as u64).sum();
-    let times = bytes.div_ceil(size).max(1);
-    (round, size * times, times as usize)
+/// Recorded events, or generated ones of 770 bytes, repeated until their payloads have `bytes`.
+pub struct Rounds {
+    round: Vec<Body>,
+    /// Bytes of the payloads of all rounds.
+    pub size: u64,
+    /// How many rounds there are.
+    pub times: usize,
+}
+
+impl Rounds {
+    /// Rounds of `bytes` in all, or a little more.
+    pub fn of(bytes: u64) -> Self {
+        let round = recorded().unwrap_or_else(|| (0..5000).map(|n| generated(n, 770)).collect());
+        let size: u64 = round.iter().map(|body| body.encode().1.len() as u64).sum();
+        let times = bytes.div_ceil(size).max(1);
+        Self { round, size: size * times, times: times as usize }
+    }
+
+    /// The events of one round: 256 MB of events take the memory of two rounds. Each round has its number in the
+    /// middle of its long messages: a store that has equal bodies once would have one round otherwise. What comes
+    /// again within a round stays.
+    pub fn round(&self, number: usize) -> Vec<Body> {
+        self.round.iter().map(|body| numbered(body, number)).collect()
+    }
+}
+
+/// The same body, with a number in the middle of its text if that is long.
+fn numbered(body: &Body, number: usize) -> Body {
+    const LONG: usize = 2 << 10;
+    const DIGITS: usize = 8;
+    let Body::Message(message) = body else { return body.clone() };
+    let content = message.content.as_ref().map(|json| json.value().unwrap());
+    let Some(serde_json::Value::String(mut text)) =
+        content.filter(|_| body.encode().1.len() > LONG)
+    else {
+        return body.clone();
+    };
+    let is_ascii = |at: &usize| text.get(*at..at + DIGITS).is_some_and(str::is_ascii);
+    if let Some(at) = (text.len() / 2..text.len()).find(is_ascii) {
+        text.replace_range(at..at + DIGITS, &format!("{number:08}"));
+    }
+    Message { content: Some(Json::string(&text)), ..message.clone() }.into()
 }

@@ -16,7 +16,7 @@ pub const INLINE_MAX: usize = 256 << 10;
 pub const CHUNK: usize = 256 << 10;
 
 /// The minimum bytes of a body whose middle is stored once if it comes again.
-pub const REPEATED_MIN: usize = 4 << 10;
+pub const REPEATED_MIN: usize = 8 << 10;
 
 /// The maximum bytes of each end of a body that are not part of its middle.
 const END_MAX: usize = 1 << 10;

@@ -22,6 +22,8 @@ pub struct OpenOptions {
     pub backlog_bytes: usize,
     /// The size of sled's cache. Half of it again is for unpacked chunks.
     pub cache_bytes: usize,
+    /// Bodies that come again share what they have in common.
+    pub share_bodies: bool,
     /// The source of event times.
     pub clock: Arc<dyn Clock>,
     /// The key of chains and checks.
@@ -38,6 +40,7 @@ impl Default for OpenOptions {
             only_reads: false,
             backlog_bytes: 16 << 20,
             cache_bytes: 32 << 20,
+            share_bodies: true,
             clock: Arc::new(SystemClock),
             key: None,
             progress: None,
@@ -53,6 +56,7 @@ impl fmt::Debug for OpenOptions {
             .field("only_reads", &self.only_reads)
             .field("backlog_bytes", &self.backlog_bytes)
             .field("cache_bytes", &self.cache_bytes)
+            .field("share_bodies", &self.share_bodies)
             .finish_non_exhaustive()
     }
 }

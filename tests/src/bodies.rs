@@ -52,7 +52,7 @@ pub fn body(kind: u8, salt: u64, size: usize) -> Body {
             ok: salt.is_multiple_of(2),
             // Some come again, after another call.
             output: Some(json(serde_json::json!(match salt % 4 {
-                0 => text(salt % 3, 6_000),
+                0 => text(salt % 3, 9_000),
                 _ => text(salt, size % 500),
             }))),
         }

@@ -1,7 +1,7 @@
 //! Measures the design's targets, each beside its peers, and says how far each is.
 //!
 //! `just targets [quick] [ROW...]` with rows
-//! `one`, `many`, `batches`, `load`, `memory`, `marks`, `state`, `states`, `open`, `guards`, `verify`, `rebuild`, `list`, `cleanup`, `commands` and `sessions` (they need the command built beside this),
+//! `one`, `many`, `batches`, `load`, `memory`, `marks`, `state`, `states`, `open`, `guards`, `verify`, `rebuild`, `same`, `list`, `cleanup`, `commands` and `sessions` (they need the command built beside this),
 //! and of workspaces beside a shadow git repository `files` (3,000 files, 32 MB; with `quick` 1,000), `files-large`
 //! (50,000 files, 1 GB) and `one-file` (100 MB); `restic` compares a folder of 3,000 files with it, if it is installed. `quick` leaves the last two out where they are not named.
 //! Stores and trees are made in the current folder, or in `MILEPOST_BENCH_DIR`; it should be on the disk that is
@@ -76,6 +76,9 @@ fn main() {
     }
     if wanted("load") {
         rows::bulk_load(if quick { 1 } else { 3 }, bytes);
+    }
+    if wanted("same") {
+        rows::same_result();
     }
     let named = |row: &str| wanted(row) && (!quick || std::env::args().any(|arg| arg == row));
     if named("hooks") {

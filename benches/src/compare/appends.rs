@@ -35,7 +35,7 @@ pub fn appends(figures: &mut Figures, rounds: usize, span: Duration, only: Optio
                 for contestant in ALL.iter().filter(|one| only.is_none_or(|only| only == one.name))
                 {
                     let dir = folder();
-                    let log = (contestant.begin)(dir.path());
+                    let log = (contestant.begin)(dir.path(), true);
                     let ran = run(&*log, writers, size, span);
                     figures.add("appends", &what, contestant.name, "/s", ran.rate);
                     figures.add("append, half within", &what, contestant.name, "us", ran.half);

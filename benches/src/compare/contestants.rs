@@ -47,8 +47,9 @@ pub struct Contestant {
     pub name: &'static str,
     /// When an append returns.
     pub durability: &'static str,
-    /// Begins a log in an empty folder, or goes on with the one that is there.
-    pub begin: fn(&Path) -> Box<dyn EventLog>,
+    /// Begins a log in an empty folder, or goes on with the one that is there. `again` says that the same events are
+    /// appended again and again, and are meant to be different ones.
+    pub begin: fn(&Path, again: bool) -> Box<dyn EventLog>,
 }
 
 /// All of them; the first is ours.
@@ -56,47 +57,47 @@ pub const ALL: [Contestant; 9] = [
     Contestant {
         name: "Milepost",
         durability: "fdatasync of the journal; chained with BLAKE3, indexed behind",
-        begin: |dir| Box::new(Ours::new(dir)),
+        begin: |dir, again| Box::new(Ours::new(dir, !again)),
     },
     Contestant {
         name: "SQLite",
         durability: "WAL, synchronous=FULL: fsync of the log",
-        begin: |dir| Box::new(Mutex::new(Sqlite::open(dir))),
+        begin: |dir, _| Box::new(Mutex::new(Sqlite::open(dir))),
     },
     Contestant {
         name: "SQLite, grouped",
         durability: "the same; a thread commits what has gathered",
-        begin: |dir| Box::new(Grouped(SqliteGroup::open(dir))),
+        begin: |dir, _| Box::new(Grouped(SqliteGroup::open(dir))),
     },
     Contestant {
         name: "redb",
         durability: "Durability::Immediate: fdatasync",
-        begin: |dir| Box::new(Redb::new(dir)),
+        begin: |dir, _| Box::new(Redb::new(dir)),
     },
     Contestant {
         name: "fjall",
         durability: "PersistMode::SyncData: fdatasync of the journal",
-        begin: |dir| Box::new(Fjall::new(dir)),
+        begin: |dir, _| Box::new(Fjall::new(dir)),
     },
     Contestant {
         name: "okaywal",
         durability: "fdatasync, grouped; a log and nothing behind it",
-        begin: |dir| Box::new(OkayWal::new(dir)),
+        begin: |dir, _| Box::new(OkayWal::new(dir)),
     },
     Contestant {
         name: "sled, plainly",
         durability: "flush: sync_file_range, NOT safe against power loss",
-        begin: |dir| Box::new(PlainSled::new(dir)),
+        begin: |dir, _| Box::new(PlainSled::new(dir)),
     },
     Contestant {
         name: "a file each",
         durability: "fsync of the file, rename, fsync of the folder",
-        begin: |dir| Box::new(JsonFiles::new(dir)),
+        begin: |dir, _| Box::new(JsonFiles::new(dir)),
     },
     Contestant {
         name: "raw file",
         durability: "fdatasync of a file written before, grouped; chained with BLAKE3; written over when full",
-        begin: |dir| Box::new(RawFile::new(dir)),
+        begin: |dir, _| Box::new(RawFile::new(dir)),
     },
 ];
 
@@ -108,8 +109,9 @@ pub struct Ours {
 
 impl Ours {
     /// Opens a store.
-    pub fn new(dir: &Path) -> Self {
-        let engine = Engine::open(dir.join("store"), Options::default()).unwrap();
+    pub fn new(dir: &Path, share_bodies: bool) -> Self {
+        let options = Options::default().share_bodies(share_bodies);
+        let engine = Engine::open(dir.join("store"), options).unwrap();
         let task = match engine.task("compare") {
             Ok(task) => task,
             Err(_) => engine.start_task("compare", "bench").unwrap(),

@@ -4,13 +4,13 @@ use std::hint::black_box;
 use std::io::Write as _;
 
 use super::figures::Figures;
-use crate::corpus::repeated;
+use crate::corpus::Rounds;
 use crate::measure::seconds;
 use crate::rows::folder;
 
 /// Copying, hashing, packing, unpacking, writing.
 pub fn limits(figures: &mut Figures, rounds: usize, bytes: u64) {
-    let (round, ..) = repeated(1);
+    let round = Rounds::of(1).round(0);
     let mut text = Vec::new();
     for body in round.iter().cycle() {
         text.extend(body.encode().1);

@@ -3,7 +3,7 @@
 use super::contestants::{ALL, Event};
 use super::figures::Figures;
 use super::{on_disk, written};
-use crate::corpus::repeated;
+use crate::corpus::Rounds;
 use crate::measure::seconds;
 use crate::rows::folder;
 
@@ -11,9 +11,8 @@ const BATCH: usize = 1000;
 
 /// Everybody in turn. Who cannot keep what it is given takes no part.
 pub fn load(figures: &mut Figures, rounds: usize, bytes: u64, only: Option<&str>) {
-    let (round, size, times) = repeated(bytes);
-    let events: Vec<Event> = round.into_iter().map(Event::of).collect();
-    let mb = size as f64 / 1e6;
+    let all = Rounds::of(bytes);
+    let (size, mb) = (all.size as f64, all.size as f64 / 1e6);
     let what = format!("{mb:.0} MB of real events");
     for _ in 0..rounds {
         for contestant in &ALL {
@@ -25,25 +24,27 @@ pub fn load(figures: &mut Figures, rounds: usize, bytes: u64, only: Option<&str>
             eprintln!("load: {}", contestant.name);
             let dir = folder();
             let before = written();
-            let log = (contestant.begin)(dir.path());
-            let acknowledged = seconds(|| {
-                for _ in 0..times {
-                    events.chunks(BATCH).for_each(|batch| log.append(batch));
-                }
-            });
+            let log = (contestant.begin)(dir.path(), false);
+            let (mut acknowledged, mut count) = (0.0, 0);
+            for number in 0..all.times {
+                let events: Vec<Event> = all.round(number).into_iter().map(Event::of).collect();
+                count += events.len();
+                acknowledged +=
+                    seconds(|| events.chunks(BATCH).for_each(|batch| log.append(batch)));
+            }
             let settled = seconds(|| log.settle());
-            let wrote = (written() - before) as f64 / size as f64;
+            let wrote = (written() - before) as f64 / size;
             let mut add = |unit, figure| figures.add("load", &what, contestant.name, unit, figure);
             add("MB/s", mb / acknowledged);
             add("MB/s, with all that is put off", mb / (acknowledged + settled));
             add("x written", wrote);
             drop(log);
-            add("x on the disk, closed", on_disk(dir.path()) as f64 / size as f64);
-            let log = (contestant.begin)(dir.path());
+            add("x on the disk, closed", on_disk(dir.path()) as f64 / size);
+            let log = (contestant.begin)(dir.path(), false);
             let mut read = None;
             let scanned = seconds(|| read = log.scan());
             if let Some(read) = read {
-                assert!(read >= events.len() * times);
+                assert!(read >= count);
                 add("MB/s read back and decoded", mb / scanned);
             }
         }

@@ -10,7 +10,7 @@ use milepost_runtime::failover::{FailoverEngine, FailoverOptions};
 use milepost_runtime::run::{Run, RunOptions};
 
 use super::{folder, store};
-use crate::corpus::{generated, repeated};
+use crate::corpus::{Rounds, generated};
 use crate::measure::{alternate, median, row, seconds};
 use crate::peers::RawFile;
 
@@ -139,15 +139,15 @@ fn raw(rounds: usize, count: u64, dir: &Path) {
 
 /// Real events in a store that is all applied; and their bytes.
 fn loaded(dir: &Path, bytes: u64) -> (Engine, f64) {
-    let (round, size, times) = repeated(bytes);
+    let all = Rounds::of(bytes);
     let (engine, task) = store(dir);
-    for _ in 0..times {
-        for batch in round.chunks(256) {
+    for number in 0..all.times {
+        for batch in all.round(number).chunks(256) {
             task.append(Append::batch(batch.iter().cloned())).unwrap();
         }
     }
     engine.store().drain().unwrap();
-    (engine, size as f64)
+    (engine, all.size as f64)
 }
 
 /// Verifying chains and both copies.

@@ -1,9 +1,11 @@
 //! Bulk load of real events, what it takes on disk, and reading it back.
 
-use milepost::{Append, Engine, Options};
+use milepost::events::ToolReturned;
+use milepost::{Append, Engine, Json, Options};
 
 use super::{folder, store};
-use crate::corpus::{generated, repeated};
+use crate::compare::on_disk;
+use crate::corpus::{Rounds, generated};
 use crate::measure::{alternate, median, peak_mib, row, seconds};
 use crate::peers::Sqlite;
 
@@ -11,9 +13,8 @@ const BATCH: usize = 256;
 
 /// Loads `bytes` of real events, then reads them back.
 pub fn bulk_load(rounds: usize, bytes: u64) {
-    let (round, size, times) = repeated(bytes);
-    let payloads: Vec<_> = round.iter().map(|body| body.encode().1).collect();
-    let mb = size as f64 / 1e6;
+    let loaded = Rounds::of(bytes);
+    let (size, mb) = (loaded.size as f64, loaded.size as f64 / 1e6);
     let (mut acked, mut drained, mut disk) = (Vec::new(), Vec::new(), Vec::new());
     let mut theirs_disk = Vec::new();
     let mut replay = Vec::new();
@@ -22,24 +23,25 @@ pub fn bulk_load(rounds: usize, bytes: u64) {
         let (engine, task) = store(dir.path());
         let mut ack = 0.0;
         let all = seconds(|| {
-            ack = seconds(|| {
-                for _ in 0..times {
+            for number in 0..loaded.times {
+                let round = loaded.round(number);
+                ack += seconds(|| {
                     for batch in round.chunks(BATCH) {
                         task.append(Append::batch(batch.iter().cloned())).unwrap();
                     }
-                }
-            });
+                });
+            }
             engine.store().drain().unwrap();
         });
         acked.push(mb / ack);
         drained.push(mb / all);
-        disk.push(engine.store().stats().unwrap().disk.total as f64 / size as f64);
+        disk.push(engine.store().stats().unwrap().disk.total as f64 / size);
         let read = seconds(|| {
             for event in task.read(..).unwrap() {
                 event.unwrap();
             }
         });
-        replay.push(size as f64 / read / 1e9);
+        replay.push(size / read / 1e9);
         engine.close().unwrap();
         mb / all
     };
@@ -47,7 +49,9 @@ pub fn bulk_load(rounds: usize, bytes: u64) {
         let dir = folder();
         let mut sqlite = Sqlite::open(dir.path());
         let time = seconds(|| {
-            for _ in 0..times {
+            for number in 0..loaded.times {
+                let payloads: Vec<_> =
+                    loaded.round(number).iter().map(|body| body.encode().1).collect();
                 for batch in payloads.chunks(BATCH) {
                     let slices: Vec<&[u8]> = batch.iter().map(Vec::as_slice).collect();
                     sqlite.append(&slices);
@@ -56,7 +60,7 @@ pub fn bulk_load(rounds: usize, bytes: u64) {
         });
         sqlite.checkpoint();
         let len = std::fs::metadata(dir.path().join("events.db")).unwrap().len();
-        theirs_disk.push(len as f64 / size as f64);
+        theirs_disk.push(len as f64 / size);
         mb / time
     };
     let [_, peer] = alternate(rounds, [&mut ours, &mut theirs]);
@@ -101,4 +105,21 @@ pub fn memory(count: u64) {
     let name = format!("memory of a load of {count} events, MiB");
     row(&name, format!("{peak:.0}"), String::new(), peak, 200.0, true);
     engine.close().unwrap();
+}
+
+/// What a store takes that gets the same result of 100 kB in 1,000 tasks, after another call each time.
+pub fn same_result() {
+    let dir = folder();
+    let (engine, _) = store(dir.path());
+    let text = generated(1, 100_000).to_json().unwrap();
+    for call in 0..1000 {
+        let task = engine.start_task(&format!("task-{call}"), "bench").unwrap();
+        let output = Some(Json::new(text.clone()).unwrap());
+        let result = ToolReturned { call: format!("call-{call}"), tool: None, ok: true, output };
+        task.append(result).unwrap();
+    }
+    engine.close().unwrap();
+    let mb = on_disk(dir.path()) as f64 / 1e6;
+    let name = "1,000 x the same result of 100 kB, MB on the disk";
+    row(name, format!("{mb:.2}"), String::new(), mb, 2.0, true);
 }

@@ -15,7 +15,7 @@ pub use commands::commands;
 pub use guards::{guards, rebuild, verify};
 pub use history::{checkpoint_and_fork, open, state, states};
 pub use hooks::{agent_session, hooks};
-pub use load::{bulk_load, memory};
+pub use load::{bulk_load, memory, same_result};
 pub use retention::{cleanup, listing};
 pub use sessions::sessions;
 

@@ -105,6 +105,14 @@ impl Options {
         self
     }
 
+    /// Sets whether bodies of 8 KiB or more that come again share what they have in common. The time
+    /// of an append then tells whether its body came before. Default: `true`.
+    #[must_use]
+    pub fn share_bodies(mut self, share: bool) -> Self {
+        self.log.share_bodies = share;
+        self
+    }
+
     /// Sets the size of sled's cache. Half of it again is for unpacked chunks. Default: 32 MiB,
     /// minimum: 1 MiB.
     #[must_use]

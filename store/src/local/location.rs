@@ -3,7 +3,7 @@
 use milepost_codec::{Error, Result};
 
 /// The location of a chunk in a pack, or of a run in a block file.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Location {
     /// The number of the file.
     pub(crate) file: u32,

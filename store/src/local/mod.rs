@@ -106,8 +106,9 @@ pub struct LocalStore {
     damaged: Mutex<(u64, HashSet<ChunkId>)>,
     /// Chunks that were stored or read intact since the store was opened.
     intact_chunks: Mutex<HashSet<ChunkId>>,
-    /// Fingerprints of contents that came, to tell those that come again.
-    came: Mutex<HashSet<u64>>,
+    /// Fingerprints of contents that came, to tell those that come again; `None` if each body is
+    /// stored by itself.
+    came: Option<Mutex<HashSet<u64>>>,
     /// The end of the packs when the store was opened: later chunks are this process's.
     opened_at: Location,
 }
@@ -151,6 +152,7 @@ impl LocalStore {
         log.closed_at = closed_at;
         log.lock = Mutex::new(Some(lock));
         log.witness = Some(witness);
+        log.came = options.share_bodies.then(Mutex::default);
         Ok(log)
     }
 
@@ -180,7 +182,7 @@ impl LocalStore {
             findings,
             damaged: Mutex::default(),
             intact_chunks: Mutex::default(),
-            came: Mutex::default(),
+            came: None,
         }
     }
 

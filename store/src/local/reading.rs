@@ -43,6 +43,7 @@ impl Index for LocalStore {
         if let Ok(blocks) = self.shared.kv.blocks() {
             blocks.forget_unpacked();
         }
+        self.shared.packs.forget_unpacked();
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {

@@ -1,10 +1,9 @@
 //! A cache of unpacked entries of files: a caller that reads one part of an entry often reads the
 //! next one in the same entry.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
+use lru::LruCache;
 use milepost_codec::Result;
 use parking_lot::Mutex;
 
@@ -16,58 +15,65 @@ pub(crate) trait InMemory {
     fn bytes(&self) -> usize;
 }
 
-/// The entries that were unpacked last, most recently used first.
+/// The entries that were unpacked last.
 #[derive(Debug)]
-pub(crate) struct Unpacked<T> {
-    cached: Mutex<VecDeque<(Location, Arc<T>)>>,
-    limit: AtomicUsize,
+pub(crate) struct Unpacked<T>(Mutex<Cached<T>>);
+
+#[derive(Debug)]
+struct Cached<T> {
+    entries: LruCache<Location, Arc<T>>,
+    bytes: usize,
+    limit: usize,
 }
 
 impl<T: InMemory> Unpacked<T> {
     /// Creates an empty cache of this many bytes.
     pub(crate) fn of(bytes: usize) -> Self {
-        Self { cached: Mutex::default(), limit: bytes.into() }
+        Self(Mutex::new(Cached { entries: LruCache::unbounded(), bytes: 0, limit: bytes }))
     }
 
     /// Sets the maximum bytes.
     pub(crate) fn set_limit(&self, bytes: usize) {
-        self.limit.store(bytes, Ordering::Relaxed);
+        self.0.lock().limit = bytes;
     }
 
     /// Returns an entry, and reads it if it is not cached. `place` is the location of any member.
     pub(crate) fn get(&self, place: Location, read: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
         let place = place.entry();
-        {
-            let mut cached = self.cached.lock();
-            if let Some(at) = cached.iter().position(|(location, _)| *location == place)
-                && let Some(found) = cached.remove(at)
-            {
-                let entry = Arc::clone(&found.1);
-                cached.push_front(found);
-                return Ok(entry);
-            }
+        if let Some(entry) = self.0.lock().entries.get(&place) {
+            return Ok(Arc::clone(entry));
         }
         // Two threads may read the same entry at once; that is better than all threads waiting for
         // one.
         let entry = Arc::new(read()?);
-        let mut cached = self.cached.lock();
-        cached.push_front((place, Arc::clone(&entry)));
-        let (mut bytes, limit) = (0, self.limit.load(Ordering::Relaxed));
-        cached.retain(|(_, entry)| {
-            bytes += entry.bytes();
-            bytes <= limit
-        });
+        let mut cached = self.0.lock();
+        cached.bytes += entry.bytes();
+        if let Some(other) = cached.entries.put(place, Arc::clone(&entry)) {
+            cached.bytes -= other.bytes();
+        }
+        while cached.bytes > cached.limit
+            && let Some((_, oldest)) = cached.entries.pop_lru()
+        {
+            cached.bytes -= oldest.bytes();
+        }
         Ok(entry)
     }
 
     /// Removes the entries of a file.
     pub(crate) fn forget(&self, file: u32) {
-        self.cached.lock().retain(|(place, _)| place.file != file);
+        let mut cached = self.0.lock();
+        let places = cached.entries.iter().map(|(place, _)| *place);
+        for place in places.filter(|place| place.file == file).collect::<Vec<_>>() {
+            let removed = cached.entries.pop(&place);
+            cached.bytes -= removed.map_or(0, |entry| entry.bytes());
+        }
     }
 
     /// Removes all entries.
     pub(crate) fn clear(&self) {
-        self.cached.lock().clear();
+        let mut cached = self.0.lock();
+        cached.entries.clear();
+        cached.bytes = 0;
     }
 }
 
@@ -99,13 +105,14 @@ mod tests {
         assert_eq!((0..20).map(|at| get(at, 1)).sum::<i32>(), 20);
         assert_eq!((get(19, 1), get(6, 1)), (0, 0));
         assert_eq!(get(0, 1), 1, "the first is removed");
-        assert_eq!(unpacked.cached.lock().len(), 15);
+        assert_eq!(unpacked.0.lock().entries.len(), 15);
         assert_eq!(get(6, 1), 0, "it was used since");
         assert_eq!(get(6, 2), 1, "of another file");
         unpacked.forget(1);
         assert_eq!(get(6, 2), 0);
-        assert_eq!(unpacked.cached.lock().len(), 1);
+        assert_eq!(unpacked.0.lock().entries.len(), 1);
         unpacked.set_limit(1 << 9);
         assert_eq!((get(7, 2), get(7, 2)), (1, 1), "an entry over the limit is not kept");
+        assert_eq!(unpacked.0.lock().bytes, 0);
     }
 }

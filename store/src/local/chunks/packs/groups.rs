@@ -4,7 +4,6 @@ use milepost_codec::{CHUNK_RAW_MAX, ChunkGroup, ChunkId, GroupContents, Result};
 
 use crate::local::chunks::packs::Packs;
 use crate::local::location::Location;
-use crate::local::unpacked::InMemory;
 
 /// The zstd level of groups. Source code packs 15 % smaller than at level 1, at 60 % of the speed.
 /// For 105 MB of crates, in groups of 256 KiB, level 3 gives 21.6 % at 130 MB/s, level 4 20.3 % at
@@ -57,12 +56,6 @@ pub(crate) fn group_up<'a, 'b>(
 /// fills groups beyond that size, so gathered chunks are not gathered again.
 pub(crate) fn is_small(count: usize, bytes: usize) -> bool {
     count <= SMALL_COUNT && bytes <= SMALL_RAW
-}
-
-impl InMemory for GroupContents {
-    fn bytes(&self) -> usize {
-        GroupContents::bytes(self)
-    }
 }
 
 impl Packs {

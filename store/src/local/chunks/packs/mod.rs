@@ -28,12 +28,16 @@ use crate::files;
 use crate::local::chunks::packs::scan::{cut, cut_end, length, missing, scan, write_again};
 use crate::local::layout::Layout;
 use crate::local::location::Location;
-use crate::local::unpacked::Unpacked;
+use crate::local::unpacked::{InMemory, Unpacked};
 use crate::metrics::Meters;
 use crate::open_report::Finding;
 
-/// The maximum bytes of groups that stay unpacked in memory, unless a limit is set.
+/// The maximum bytes of entries that stay unpacked in memory, unless a limit is set.
 const UNPACKED_MAX: usize = 16 << 20;
+
+/// The maximum stored bytes of a chunk in no group that stays unpacked: bodies that came again. Large
+/// ones are read once.
+const CACHED_MAX: u32 = 64 << 10;
 
 /// The size at which another pack is begun.
 const PACK_MAX: u64 = 256 << 20;
@@ -68,6 +72,22 @@ impl State {
     }
 }
 
+/// An unpacked entry of a pack.
+#[derive(Debug)]
+enum UnpackedEntry {
+    Group(GroupContents),
+    Chunk((ChunkEntry, Vec<u8>)),
+}
+
+impl InMemory for UnpackedEntry {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Group(group) => group.bytes(),
+            Self::Chunk((_, content)) => content.len() + size_of::<Self>(),
+        }
+    }
+}
+
 /// The packs of a store.
 #[derive(Debug)]
 pub(crate) struct Packs {
@@ -77,7 +97,7 @@ pub(crate) struct Packs {
     state: Mutex<State>,
     /// Notified when a sync has ended.
     ended: Condvar,
-    unpacked: Unpacked<GroupContents>,
+    unpacked: Unpacked<UnpackedEntry>,
     meters: Arc<Meters>,
 }
 
@@ -211,7 +231,12 @@ impl Packs {
         }
     }
 
-    /// Sets the maximum bytes of groups that stay unpacked in memory; there is always room for one.
+    /// Removes unpacked entries from memory.
+    pub(crate) fn forget_unpacked(&self) {
+        self.unpacked.clear();
+    }
+
+    /// Sets the maximum bytes of entries that stay unpacked in memory; there is always room for one.
     pub(crate) fn unpack_at_most(&self, bytes: usize) {
         self.unpacked.set_limit(bytes.max(CHUNK_RAW_MAX));
     }
@@ -370,30 +395,51 @@ impl Packs {
     /// Reads a chunk's content, checks it, and returns whether it lists pieces.
     pub(crate) fn read_flagged(&self, id: &ChunkId, place: Location) -> Result<(Vec<u8>, bool)> {
         let what = || format!("pack {} at byte {}", place.file, place.at);
-        if let Some(member) = place.member {
-            let group = self.unpacked.get(place, || self.read_group(id, place))?;
-            let (found, content) = group.get(member.into()).map_err(|e| e.at(what()))?;
-            if found != *id {
-                return Err(Error::corrupt(what(), format!("chunk {id}"), found));
+        let other = |found: ChunkId| Error::corrupt(what(), format!("chunk {id}"), found);
+        if place.member.is_none() && place.len > CACHED_MAX {
+            let (header, content) = self.read_entry(id, place)?;
+            return Ok((content, header.pieces));
+        }
+        let unpack = || match place.member {
+            Some(_) => self.read_group(id, place).map(UnpackedEntry::Group),
+            None => self.read_entry(id, place).map(UnpackedEntry::Chunk),
+        };
+        match (&*self.unpacked.get(place, unpack)?, place.member) {
+            (UnpackedEntry::Group(group), Some(member)) => {
+                let (found, content) = group.get(member.into()).map_err(|e| e.at(what()))?;
+                if found == *id { Ok((content.to_vec(), false)) } else { Err(other(found)) }
             }
-            return Ok((content.to_vec(), false));
+            (UnpackedEntry::Chunk((header, content)), None) if header.id == *id => {
+                Ok((content.clone(), header.pieces))
+            }
+            (UnpackedEntry::Chunk((header, _)), _) => Err(other(header.id)),
+            (UnpackedEntry::Group(_), None) => {
+                Err(Error::corrupt(what(), format!("chunk {id}"), "a group of chunks"))
+            }
         }
-        let entry = self.read_bytes(id, place)?;
-        let (header, content) = ChunkEntry::decode(&entry).map_err(|e| e.at(what()))?;
-        if header.id != *id {
-            return Err(Error::corrupt(what(), format!("chunk {id}"), header.id));
-        }
-        Ok((content, header.pieces))
     }
 
-    /// Returns `true` if a chunk is intact on disk. Bypasses the cache of unpacked groups, and
+    /// Reads a chunk that is in no group, and checks it.
+    fn read_entry(&self, id: &ChunkId, place: Location) -> Result<(ChunkEntry, Vec<u8>)> {
+        let what = || format!("pack {} at byte {}", place.file, place.at);
+        let entry = self.read_bytes(id, place)?;
+        let (header, content) = ChunkEntry::decode(&entry).map_err(|e| e.at(what()))?;
+        match header.id == *id {
+            true => Ok((header, content)),
+            false => Err(Error::corrupt(what(), format!("chunk {id}"), header.id)),
+        }
+    }
+
+    /// Returns `true` if a chunk is intact on disk. Bypasses the cache of unpacked entries, and
     /// clears the cache for the pack if the chunk is damaged.
     pub(crate) fn is_intact(&self, id: &ChunkId, place: Location) -> bool {
-        let Some(member) = place.member else {
-            return self.read(id, place).is_ok();
+        let found = match place.member {
+            None => self.read_entry(id, place).map(|(header, _)| header.id),
+            Some(member) => {
+                let group = self.read_group(id, place);
+                group.and_then(|group| group.get(member.into()).map(|(found, _)| found))
+            }
         };
-        let group = self.read_group(id, place);
-        let found = group.and_then(|group| group.get(member.into()).map(|(found, _)| found));
         let is_intact = found.is_ok_and(|found| found == *id);
         if !is_intact {
             self.unpacked.forget(place.file);
