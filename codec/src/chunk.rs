@@ -13,6 +13,8 @@
 //!
 //! Numbers are little-endian. The check detects a torn entry without decompressing it.
 
+use std::ops::Range;
+
 use bincode::{Decode, Encode};
 use serde::{Deserialize, Serialize};
 
@@ -168,13 +170,25 @@ impl ChunkList {
 pub struct ChunkedBody {
     /// The beginning of the body's payload.
     pub before: Vec<u8>,
-    /// What follows it.
+    /// The middle, in chunks.
     pub content: ChunkList,
     /// The end of the body's payload.
     pub after: Vec<u8>,
 }
 
 impl ChunkedBody {
+    /// Makes the record's payload of a body's payload and the chunks of its middle.
+    ///
+    /// # Panics
+    ///
+    /// If the middle is not a part of the payload.
+    pub fn of(payload: &[u8], middle: &Range<usize>, chunks: Vec<ChunkId>) -> Self {
+        let (rest, after) = payload.split_at(middle.end);
+        let before = rest.split_at(middle.start).0.to_vec();
+        let content = ChunkList { len: middle.len() as u64, chunks };
+        Self { before, content, after: after.to_vec() }
+    }
+
     /// Returns the stored bytes.
     pub fn encode(&self) -> Vec<u8> {
         wire::encode(self)

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use milepost_codec::{ChunkList, ChunkedBody, Result};
 
+use crate::index::is_indexed;
 use crate::log::Log;
 
 /// The maximum bytes of a body that is stored inline. A larger one is stored in chunks.
@@ -16,7 +17,7 @@ pub const INLINE_MAX: usize = 256 << 10;
 pub const CHUNK: usize = 256 << 10;
 
 /// The minimum bytes of a body whose middle is stored once if it comes again.
-pub const REPEATED_MIN: usize = 8 << 10;
+const REPEATED_MIN: usize = 8 << 10;
 
 /// The maximum bytes of each end of a body that are not part of its middle.
 const END_MAX: usize = 1 << 10;
@@ -44,10 +45,20 @@ pub fn put_content(log: &Arc<dyn Log>, content: &[u8]) -> Result<ChunkList> {
 ///
 /// Those of [`put_chunk`](crate::commit_log::ChunkStore::put_chunk).
 pub fn put_body(log: &Arc<dyn Log>, payload: &[u8], middle: &Range<usize>) -> Result<ChunkedBody> {
-    let (rest, after) = payload.split_at(middle.end);
-    let (before, content) = rest.split_at(middle.start);
-    let content = put_content(log, content)?;
-    Ok(ChunkedBody { before: before.to_vec(), content, after: after.to_vec() })
+    let content = payload.get(middle.clone()).expect("the middle is a part of the payload");
+    Ok(ChunkedBody::of(payload, middle, put_content(log, content)?.chunks))
+}
+
+/// Returns the part of a payload that goes into chunks: the middle of a large one, and of one whose
+/// middle comes again. Bodies that the index reads stay inline.
+pub fn stored_apart(log: &Arc<dyn Log>, kind: u16, payload: &[u8]) -> Option<Range<usize>> {
+    let is_large = payload.len() > INLINE_MAX;
+    if payload.len() < REPEATED_MIN || is_indexed(kind) {
+        return is_large.then_some(0..payload.len());
+    }
+    let middle = middle(payload);
+    let content = payload.get(middle.clone()).expect("the middle is a part of the payload");
+    (is_large || log.comes_again(content)).then_some(middle)
 }
 
 /// Returns the middle of a payload of at least [`REPEATED_MIN`] bytes. The content decides where it
@@ -59,7 +70,7 @@ pub fn middle(payload: &[u8]) -> Range<usize> {
     lowest(first)..payload.len() - end + lowest(last)
 }
 
-/// Returns the position of the window with the lowest hash: windows of equal bytes have equal hashes.
+/// Returns the position of the window with the lowest hash: equal windows have equal hashes.
 fn lowest(bytes: &[u8]) -> usize {
     let hash = |window: &[u8]| {
         let number = <[u8; WINDOW]>::try_from(window).map_or(0, u64::from_le_bytes);
@@ -76,7 +87,8 @@ pub(crate) fn fingerprint(content: &[u8]) -> u64 {
     let half = content.len() / 2;
     let last = content.len().saturating_sub(SAMPLE);
     for at in [0, half, last] {
-        hasher.write(content.get(at..content.len().min(at + SAMPLE)).unwrap_or_default());
+        let sample = content.get(at..content.len().min(at + SAMPLE));
+        hasher.write(sample.expect("a sample ends before the content"));
     }
     hasher.write_usize(content.len());
     hasher.finish()

@@ -5,6 +5,7 @@ use milepost::events::{
     StepFailed, StepFinished, StepStarted, ToolCalled, ToolReturned, VariablesPatched,
 };
 use milepost::{Body, Json};
+use milepost_store::CHUNK;
 
 use crate::seed::Random;
 
@@ -25,11 +26,24 @@ pub fn bytes(salt: u64, len: usize) -> Body {
         .into()
 }
 
+/// The result of a call: a text of `len` bytes that is the same for every call.
+pub fn result(call: u64, len: usize) -> Body {
+    let output = Some(Json::string(&text(1, len)));
+    ToolReturned { call: format!("call-{call}"), tool: None, ok: true, output }.into()
+}
+
+/// The chunks of a body that is too large for a record.
+pub fn chunks(body: &Body) -> Vec<Vec<u8>> {
+    let payload = body.encode().1;
+    let middle = payload.get(milepost_store::middle(&payload)).unwrap_or_default();
+    middle.chunks(CHUNK).map(<[u8]>::to_vec).collect()
+}
+
 /// A body of one of the kinds that change the state of a run. `kind` chooses it, `salt` what it
 /// says, `size` how long the longer ones are.
 pub fn body(kind: u8, salt: u64, size: usize) -> Body {
     let json = |value: serde_json::Value| Json::from_value(&value).unwrap_or_else(|_| Json::null());
-    match kind % 12 {
+    match kind % 13 {
         0 => Message::text("user", &text(salt, size % 300)).into(),
         1 => GuidanceGiven { text: text(salt, 20), data: None }.into(),
         2 => VariablesPatched {
@@ -50,11 +64,7 @@ pub fn body(kind: u8, salt: u64, size: usize) -> Body {
             call: format!("c{}", salt % 5),
             tool: None,
             ok: salt.is_multiple_of(2),
-            // Some come again, after another call.
-            output: Some(json(serde_json::json!(match salt % 4 {
-                0 => text(salt % 3, 9_000),
-                _ => text(salt, size % 500),
-            }))),
+            output: Some(json(serde_json::json!(text(salt, size % 500)))),
         }
         .into(),
         8 => PromptChanged { prompt: text(salt, 40) }.into(),
@@ -64,6 +74,8 @@ pub fn body(kind: u8, salt: u64, size: usize) -> Body {
         }
         .into(),
         10 => StepFailed { step: salt % 50, error: text(salt, 30) }.into(),
+        // The same again after other calls.
+        12 => result(salt, 9_000 + (salt % 3) as usize * 700),
         // Over the inline limit now and then.
         _ if salt.is_multiple_of(8) => Message::text("assistant", &text(salt, 300_000)).into(),
         _ => Message::text("assistant", &text(salt, size)).into(),

@@ -14,8 +14,8 @@ use milepost::repair::repair;
 use milepost::retention::CompactionStep;
 use milepost::store::Outcome;
 use milepost::{Body, Engine, ErrorKind, Options};
-use milepost_tests::folder;
 use milepost_tests::seed::Random;
+use milepost_tests::{bodies, folder};
 use tempfile::TempDir;
 
 /// Bytes that do not compress, so that they are in a file as they are.
@@ -52,11 +52,11 @@ fn packs_with(root: &Path, needle: &[u8]) -> usize {
 
 /// An event whose body is cut into two chunks, and the second of them.
 fn event(n: u64) -> (Body, Vec<u8>) {
-    let data = Random::new(n).bytes((256 << 10) + 500);
+    let data = Random::new(n).bytes((256 << 10) + 4000);
     let name = "test".to_owned();
     let body: Body = Application { name, data: Data::Bytes(data) }.into();
-    let payload = body.encode().1;
-    (body, payload[256 << 10..].to_vec())
+    let tail = bodies::chunks(&body).remove(1);
+    (body, tail)
 }
 
 #[test]

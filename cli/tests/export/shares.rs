@@ -149,7 +149,7 @@ fn a_hostile_withheld_event_is_refused() {
         ("both", of(message, "\"withheld\":HASH,\"trusted\":true"), "not both"),
         ("a salt", of(message, &salted), "has no `salt`"),
         ("erased, too", of(message, "\"withheld\":HASH,\"erased\":HASH"), "has no `salt`"),
-        ("in chunks", of(message, "\"withheld\":HASH,\"chunked\":true"), "or `chunked`"),
+        ("in chunks", of(message, "\"withheld\":HASH,\"chunked\":[0,0]"), "or `chunked`"),
         (
             "shown alone",
             of(message, r#""erased":HASH,"shown":{"kind":"message","role":"user","content":"h"}"#),

@@ -1,7 +1,6 @@
 //! Appends and their results.
 
 use std::cell::Cell;
-use std::ops::Range;
 use std::sync::Arc;
 
 use milepost_codec::{
@@ -13,7 +12,7 @@ use milepost_codec::{
 };
 use milepost_store::index::is_indexed;
 use milepost_store::tree_walk;
-use milepost_store::{INLINE_MAX, Log, REPEATED_MIN, middle, put_body};
+use milepost_store::{Log, put_body, stored_apart};
 use smallvec::{SmallVec, smallvec};
 
 use crate::commit::committer::{CommitResult, LogAppend, Marked};
@@ -270,8 +269,8 @@ impl Append {
         self.expect
     }
 
-    /// Encodes the events for a log. Large bodies go into chunks, which are durable before the commit
-    /// is.
+    /// Encodes the events for a log. Large bodies go into chunks, which are durable before the
+    /// commit.
     pub(crate) fn encode(
         &self,
         to: &mut LogAppend,
@@ -397,17 +396,6 @@ impl Append {
     }
 }
 
-/// Returns the part of a payload that goes into chunks: the middle of a large one, and of one whose
-/// middle comes again. Bodies that the index reads stay inline.
-fn stored_apart(log: &Arc<dyn Log>, kind: u16, payload: &[u8]) -> Option<Range<usize>> {
-    if payload.len() < REPEATED_MIN || is_indexed(kind) {
-        return (payload.len() > INLINE_MAX).then_some(0..payload.len());
-    }
-    let middle = middle(payload);
-    let content = payload.get(middle.clone()).unwrap_or_default();
-    (payload.len() > INLINE_MAX || log.comes_again(content)).then_some(middle)
-}
-
 impl From<Body> for Append {
     fn from(body: Body) -> Self {
         Self { bodies: smallvec![body], ..Self::default() }
@@ -500,7 +488,7 @@ mod tests {
         let engine = Engine::open(dir.path().join("store"), Options::default());
         let engine = engine.unwrap_or_else(|e| panic!("{e}"));
         let log = engine.inner.catalog.log();
-        for (size, is_held) in [(1000, false), (INLINE_MAX + 1, true)] {
+        for (size, is_held) in [(1000, false), (300_000, true)] {
             let said = Message::text("user", &"x".repeat(size));
             let id = LogId::lineage(TaskNo(1), milepost_codec::LineageId(0));
             let mut append = engine.inner.log_append(id, Origin([0; 16]));

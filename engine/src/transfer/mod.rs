@@ -23,8 +23,8 @@ mod withheld;
 use std::ops::Range;
 
 use milepost_codec::{
-    BodyForm, CheckpointId, ChunkEntry, ChunkId, ChunkList, ChunkedBody, Control, Hash, Head,
-    LineageBegin, LineageId, LogId, LogKind, Offset, Origin, Result, TaskPrepared, body_hash,
+    BodyForm, CheckpointId, ChunkEntry, ChunkId, ChunkedBody, Control, Hash, Head, LineageBegin,
+    LineageId, LogId, LogKind, Offset, Origin, Result, TaskPrepared, body_hash,
 };
 use milepost_store::CHUNK;
 
@@ -215,11 +215,8 @@ fn between(payload: &[u8], [before, after]: [usize; 2]) -> Range<usize> {
 /// Returns the payload of the record of a chunked body.
 fn chunked(payload: &[u8], ends: [usize; 2]) -> ChunkedBody {
     let middle = between(payload, ends);
-    let (rest, after) = payload.split_at(middle.end);
-    let (before, content) = rest.split_at(middle.start);
-    let chunks = content.chunks(CHUNK).map(ChunkEntry::id_of).collect();
-    let content = ChunkList { len: content.len() as u64, chunks };
-    ChunkedBody { before: before.to_vec(), content, after: after.to_vec() }
+    let content = payload.get(middle.clone()).expect("the middle is a part of the payload");
+    ChunkedBody::of(payload, &middle, content.chunks(CHUNK).map(ChunkEntry::id_of).collect())
 }
 
 /// The body of an exported event.

@@ -17,13 +17,14 @@ async fn a_store_whose_write_failed_is_opened_again_by_itself() {
     // The next file of the archive has no folder.
     let (archive, away) = (served.dir.path().join("archive"), served.dir.path().join("away"));
     std::fs::rename(&archive, &away).unwrap();
-    let event = |fill: &str| {
-        let content = fill.repeat(100_000);
+    // Each with another text: one that comes again takes no room.
+    let event = |n: u32| {
+        let content = format!("{n:04}").repeat(25_000);
         serde_json::json!({"kind": "message", "body": {"role": "user", "content": content}})
             .to_string()
     };
     let mut n = 0;
-    while served.post(EVENTS, &event("a")).await.status == 201 {
+    while served.post(EVENTS, &event(n)).await.status == 201 {
         n += 1;
         assert!(n < 1000, "nothing was archived");
     }
@@ -32,7 +33,7 @@ async fn a_store_whose_write_failed_is_opened_again_by_itself() {
     while served.get("/readyz").await.status != 200 {
         tokio::task::yield_now().await;
     }
-    let came = served.post(EVENTS, &event("b")).await;
+    let came = served.post(EVENTS, &event(n)).await;
     assert_eq!(came.status, 201, "{:?}", came.json());
     served.server().engine().close().unwrap();
 }

@@ -2,13 +2,14 @@
 
 use std::io;
 
-use milepost::{Engine, Error};
+use milepost::{Body, Engine, Error, Options};
 use milepost_formats::export_file::{
     Big, Content, ExportHeader, ExportLine, ExportReader, ExportWriter, InvalidLine, VERSION,
 };
+use milepost_tests::bodies;
 use milepost_tests::seed::{Random, number, seed};
 
-use super::{assert_clean, world};
+use super::{assert_clean, assert_same, world};
 
 /// A store as a file.
 pub fn written(engine: &Engine) -> Vec<u8> {
@@ -68,6 +69,35 @@ pub fn read(engine: &Engine, bytes: &[u8]) -> Result<(), String> {
         taken.map_err(|error| format!("line {}: {error}", reader.number()))?;
     }
     import.finish().map(|_| ()).map_err(|error| error.to_string())
+}
+
+#[test]
+fn bodies_that_share_chunks_are_the_same_through_a_file_and_in_a_copy() {
+    let dir = tempfile::tempdir().unwrap();
+    let from = Engine::open(dir.path().join("from"), Options::default()).unwrap();
+    let results: Vec<Body> = (0..4).map(|call| bodies::result(call, 20_000)).collect();
+    let task = from.start_task("t", "ana").unwrap();
+    for body in &results {
+        task.append(body.clone()).unwrap();
+    }
+    let copy = from.copy_task("t", "copy").unwrap();
+    for task in [task, copy] {
+        let read = task.read(1..).unwrap().map(|event| event.unwrap().body.unwrap());
+        assert_eq!(read.collect::<Vec<_>>(), results);
+    }
+    let file = String::from_utf8(written(&from)).unwrap();
+    assert_eq!(file.matches("\"chunked\":[").count(), 6);
+    let to = Engine::open(dir.path().join("to"), Options::default()).unwrap();
+    read(&to, file.as_bytes()).unwrap();
+    assert_same(&from, &to);
+    assert_clean(&to);
+    for ends in ["[20100,20100]", "[18446744073709551615,9]", "[9]", "[1,2,3]", "true"] {
+        let (before, rest) = file.split_once("\"chunked\":[").unwrap();
+        let after = rest.split_once(']').unwrap().1;
+        let to = Engine::in_memory(Options::default()).unwrap();
+        let why = read(&to, format!("{before}\"chunked\":{ends}{after}").as_bytes()).unwrap_err();
+        assert!(why.starts_with("line "), "{why}");
+    }
 }
 
 #[test]

@@ -235,8 +235,8 @@ impl Kv {
         self.open.read().as_ref().map(|opened| opened.dir.clone())
     }
 
-    /// Returns `true` if a write of sled's own threads has failed: sled refuses every write until it
-    /// is opened again.
+    /// Returns `true` if a write of sled's own threads has failed: sled refuses every write until
+    /// it is opened again.
     pub(crate) fn has_failed(&self) -> bool {
         match self.open.read().as_ref().map(|opened| &opened.stored) {
             Some(Stored::Sled(db, _)) => db.context.global_error().is_err(),

@@ -2,9 +2,11 @@
 //!
 //! ```text
 //! groups.rs  groups of chunks      scan.rs  intact entries
+//! read.rs    reads of chunks
 //! ```
 
 pub(crate) mod groups;
+mod read;
 pub(crate) mod scan;
 
 pub(crate) use crate::local::chunks::packs::groups::{
@@ -19,25 +21,19 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use milepost_codec::{
-    CHUNK_RAW_MAX, ChunkEntry, ChunkGroup, ChunkId, Error, ErrorKind, GroupContents, Result,
-};
+use milepost_codec::{CHUNK_RAW_MAX, ChunkId, Error, ErrorKind, Result};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::files;
 use crate::local::chunks::packs::scan::{cut, cut_end, length, missing, scan, write_again};
 use crate::local::layout::Layout;
 use crate::local::location::Location;
-use crate::local::unpacked::{InMemory, Unpacked};
+use crate::local::unpacked::Unpacked;
 use crate::metrics::Meters;
 use crate::open_report::Finding;
 
 /// The maximum bytes of entries that stay unpacked in memory, unless a limit is set.
 const UNPACKED_MAX: usize = 16 << 20;
-
-/// The maximum stored bytes of a chunk in no group that stays unpacked: bodies that came again. Large
-/// ones are read once.
-const CACHED_MAX: u32 = 64 << 10;
 
 /// The size at which another pack is begun.
 const PACK_MAX: u64 = 256 << 20;
@@ -72,22 +68,6 @@ impl State {
     }
 }
 
-/// An unpacked entry of a pack.
-#[derive(Debug)]
-enum UnpackedEntry {
-    Group(GroupContents),
-    Chunk((ChunkEntry, Vec<u8>)),
-}
-
-impl InMemory for UnpackedEntry {
-    fn bytes(&self) -> usize {
-        match self {
-            Self::Group(group) => group.bytes(),
-            Self::Chunk((_, content)) => content.len() + size_of::<Self>(),
-        }
-    }
-}
-
 /// The packs of a store.
 #[derive(Debug)]
 pub(crate) struct Packs {
@@ -97,7 +77,7 @@ pub(crate) struct Packs {
     state: Mutex<State>,
     /// Notified when a sync has ended.
     ended: Condvar,
-    unpacked: Unpacked<UnpackedEntry>,
+    unpacked: Unpacked<read::UnpackedEntry>,
     meters: Arc<Meters>,
 }
 
@@ -236,7 +216,7 @@ impl Packs {
         self.unpacked.clear();
     }
 
-    /// Sets the maximum bytes of entries that stay unpacked in memory; there is always room for one.
+    /// Sets the maximum bytes of entries that stay unpacked; there is always room for one.
     pub(crate) fn unpack_at_most(&self, bytes: usize) {
         self.unpacked.set_limit(bytes.max(CHUNK_RAW_MAX));
     }
@@ -387,66 +367,6 @@ impl Packs {
         self.state.lock().synced
     }
 
-    /// Reads a chunk's content and checks it.
-    pub(crate) fn read(&self, id: &ChunkId, place: Location) -> Result<Vec<u8>> {
-        self.read_flagged(id, place).map(|(content, _)| content)
-    }
-
-    /// Reads a chunk's content, checks it, and returns whether it lists pieces.
-    pub(crate) fn read_flagged(&self, id: &ChunkId, place: Location) -> Result<(Vec<u8>, bool)> {
-        let what = || format!("pack {} at byte {}", place.file, place.at);
-        let other = |found: ChunkId| Error::corrupt(what(), format!("chunk {id}"), found);
-        if place.member.is_none() && place.len > CACHED_MAX {
-            let (header, content) = self.read_entry(id, place)?;
-            return Ok((content, header.pieces));
-        }
-        let unpack = || match place.member {
-            Some(_) => self.read_group(id, place).map(UnpackedEntry::Group),
-            None => self.read_entry(id, place).map(UnpackedEntry::Chunk),
-        };
-        match (&*self.unpacked.get(place, unpack)?, place.member) {
-            (UnpackedEntry::Group(group), Some(member)) => {
-                let (found, content) = group.get(member.into()).map_err(|e| e.at(what()))?;
-                if found == *id { Ok((content.to_vec(), false)) } else { Err(other(found)) }
-            }
-            (UnpackedEntry::Chunk((header, content)), None) if header.id == *id => {
-                Ok((content.clone(), header.pieces))
-            }
-            (UnpackedEntry::Chunk((header, _)), _) => Err(other(header.id)),
-            (UnpackedEntry::Group(_), None) => {
-                Err(Error::corrupt(what(), format!("chunk {id}"), "a group of chunks"))
-            }
-        }
-    }
-
-    /// Reads a chunk that is in no group, and checks it.
-    fn read_entry(&self, id: &ChunkId, place: Location) -> Result<(ChunkEntry, Vec<u8>)> {
-        let what = || format!("pack {} at byte {}", place.file, place.at);
-        let entry = self.read_bytes(id, place)?;
-        let (header, content) = ChunkEntry::decode(&entry).map_err(|e| e.at(what()))?;
-        match header.id == *id {
-            true => Ok((header, content)),
-            false => Err(Error::corrupt(what(), format!("chunk {id}"), header.id)),
-        }
-    }
-
-    /// Returns `true` if a chunk is intact on disk. Bypasses the cache of unpacked entries, and
-    /// clears the cache for the pack if the chunk is damaged.
-    pub(crate) fn is_intact(&self, id: &ChunkId, place: Location) -> bool {
-        let found = match place.member {
-            None => self.read_entry(id, place).map(|(header, _)| header.id),
-            Some(member) => {
-                let group = self.read_group(id, place);
-                group.and_then(|group| group.get(member.into()).map(|(found, _)| found))
-            }
-        };
-        let is_intact = found.is_ok_and(|found| found == *id);
-        if !is_intact {
-            self.unpacked.forget(place.file);
-        }
-        is_intact
-    }
-
     /// Returns the bytes of a pack's file, or 0 if it is missing.
     pub(crate) fn length_of(&self, pack: u32) -> Result<u64> {
         let path = self.path_of(pack);
@@ -465,28 +385,6 @@ impl Packs {
         self.state.lock().readers.remove(&pack);
         self.unpacked.forget(pack);
         file.set_len(0).and_then(|()| file.sync_all()).map_err(|e| files::io("empty", &path, &e))
-    }
-
-    /// Returns the bytes of the entry that a chunk is in.
-    pub(crate) fn read_bytes(&self, id: &ChunkId, place: Location) -> Result<Vec<u8>> {
-        let file = self.reader(place.file)?;
-        let what = || format!("pack {} at byte {}", place.file, place.at);
-        let most = match place.member {
-            Some(_) => ChunkGroup::ENTRY_MAX,
-            None => ChunkEntry::HEADER_LEN + CHUNK_RAW_MAX,
-        };
-        if place.len as usize > most {
-            return Err(Error::corrupt(what(), "the length of a chunk", place.len));
-        }
-        let mut entry = vec![0; place.len as usize];
-        file.read_exact_at(&mut entry, place.at).map_err(|error| {
-            let found = match error.kind() {
-                io::ErrorKind::UnexpectedEof => "the end of the file".to_owned(),
-                _ => format!("bytes that cannot be read: {error}"),
-            };
-            Error::corrupt(what(), format!("chunk {id}"), found)
-        })?;
-        Ok(entry)
     }
 
     fn reader(&self, pack: u32) -> Result<std::sync::Arc<File>> {
