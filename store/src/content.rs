@@ -1,11 +1,12 @@
 //! Content that is too large for a record, or that the store has already: chunks.
 
+use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hasher};
 use std::ops::Range;
 // tidy: one rule
 use std::sync::Arc;
 
-use milepost_codec::{ChunkList, ChunkedBody, Result};
+use milepost_codec::{BodyForm, ChunkEntry, ChunkList, ChunkedBody, Result};
 
 use crate::index::is_indexed;
 use crate::log::Log;
@@ -59,6 +60,22 @@ pub fn stored_apart(log: &Arc<dyn Log>, kind: u16, payload: &[u8]) -> Option<Ran
     let middle = middle(payload);
     let content = payload.get(middle.clone()).expect("the middle is a part of the payload");
     (is_large || log.comes_again(content)).then_some(middle)
+}
+
+/// Returns the record's payload of a body in chunks, without storing them.
+pub fn chunked(payload: &[u8], middle: &Range<usize>) -> ChunkedBody {
+    let content = payload.get(middle.clone()).expect("the middle is a part of the payload");
+    ChunkedBody::of(payload, middle, content.chunks(CHUNK).map(ChunkEntry::id_of).collect())
+}
+
+/// Returns the form and the payload by which a record is compared with another one: those of a body
+/// that came before. Whether it did decides how a body is stored, and not what it says.
+pub fn compared(kind: u16, form: BodyForm, payload: &[u8]) -> (BodyForm, Cow<'_, [u8]>) {
+    if form != BodyForm::Inline || payload.len() < REPEATED_MIN || is_indexed(kind) {
+        return (form, Cow::Borrowed(payload));
+    }
+    let body = chunked(payload, &middle(payload));
+    (BodyForm::Chunked, Cow::Owned(body.encode()))
 }
 
 /// Returns the middle of a payload of at least [`REPEATED_MIN`] bytes. The content decides where it

@@ -52,7 +52,9 @@ pub mod tree_walk;
 
 pub use commit_batch::{CommitBatch, LogBatchMeta};
 pub use commit_log::{ChunkStore, CommitLog};
-pub use content::{CHUNK, INLINE_MAX, middle, put_body, put_content, stored_apart};
+pub use content::{
+    CHUNK, INLINE_MAX, chunked, compared, middle, put_body, put_content, stored_apart,
+};
 pub use extent::Extent;
 pub use log::Log;
 pub use memory::MemoryStore;

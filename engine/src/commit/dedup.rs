@@ -6,6 +6,7 @@ use milepost_codec::{
     BaseKey, Body, BodyForm, CheckpointId, CheckpointMarked, Error, ErrorKind, Hash, Head,
     LineageId, LogId, Offset, Origin, Result, Seq, TaskNo,
 };
+use milepost_store::compared;
 use milepost_store::index::keys;
 use milepost_store::index::{BaseEntry, KeyEntry, MarkEntry};
 use smallvec::smallvec;
@@ -254,8 +255,10 @@ impl Catalog {
                 if erased.has(used.owner, at) {
                     return Ok(false);
                 }
-                let same_kind = old.header()?.kind == new.header()?.kind;
-                Ok(old.form != BodyForm::Erased && same_kind && old.payload == new.payload)
+                let kinds = (old.header()?.kind, new.header()?.kind);
+                let old = compared(kinds.0, old.form, old.payload);
+                let is_same = old == compared(kinds.1, new.form, new.payload);
+                Ok(old.0 != BodyForm::Erased && kinds.0 == kinds.1 && is_same)
             })?;
             if same != Some(true) {
                 return Ok(false);

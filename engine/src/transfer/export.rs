@@ -15,11 +15,12 @@ use milepost_store::index::keys::{self, KeyKind};
 use milepost_store::index::{LogHead, TaskEntry};
 use milepost_store::liveness::{LiveSection, Liveness};
 
-use super::{ExportBody, ExportEvent, ExportItem, ExportTask, chunked};
+use super::{ExportBody, ExportEvent, ExportItem, ExportTask, between};
 use crate::handles::engine::Engine;
 use crate::history::base;
 use crate::history::catalog::{Catalog, Viewer};
 use crate::history::events::read_body;
+use milepost_store::chunked;
 
 /// An export of tasks. Shared chunks are given once.
 pub struct Export {
@@ -334,7 +335,7 @@ impl Source {
                 let body = ChunkedBody::decode(record.payload)?;
                 let whole = read_body(catalog.log(), &body)?;
                 let ends = [body.before.len(), body.after.len()];
-                match chunked(&whole, ends) == body {
+                match chunked(&whole, &between(&whole, ends)) == body {
                     true => Ok(ExportBody::Chunked { payload: whole, ends }),
                     false => Ok(ExportBody::Listed(payload())),
                 }

@@ -23,10 +23,10 @@ mod withheld;
 use std::ops::Range;
 
 use milepost_codec::{
-    BodyForm, CheckpointId, ChunkEntry, ChunkId, ChunkedBody, Control, Hash, Head, LineageBegin,
-    LineageId, LogId, LogKind, Offset, Origin, Result, TaskPrepared, body_hash,
+    BodyForm, CheckpointId, ChunkId, Control, Hash, Head, LineageBegin, LineageId, LogId, LogKind,
+    Offset, Origin, Result, TaskPrepared, body_hash,
 };
-use milepost_store::CHUNK;
+use milepost_store::chunked;
 
 use crate::handles::engine::Engine;
 use crate::history::events::Cursor;
@@ -197,7 +197,7 @@ impl ExportEvent {
         match &self.body {
             ExportBody::Inline(payload) => salted(BodyForm::Inline, payload),
             ExportBody::Chunked { payload, ends } => {
-                salted(BodyForm::Chunked, &chunked(payload, *ends).encode())
+                salted(BodyForm::Chunked, &chunked(payload, &between(payload, *ends)).encode())
             }
             ExportBody::Listed(list) => salted(BodyForm::Chunked, list),
             ExportBody::Erased(hash) => Some(*hash),
@@ -210,13 +210,6 @@ impl ExportEvent {
 fn between(payload: &[u8], [before, after]: [usize; 2]) -> Range<usize> {
     let before = before.min(payload.len());
     before..payload.len().saturating_sub(after).max(before)
-}
-
-/// Returns the payload of the record of a chunked body.
-fn chunked(payload: &[u8], ends: [usize; 2]) -> ChunkedBody {
-    let middle = between(payload, ends);
-    let content = payload.get(middle.clone()).expect("the middle is a part of the payload");
-    ChunkedBody::of(payload, &middle, content.chunks(CHUNK).map(ChunkEntry::id_of).collect())
 }
 
 /// The body of an exported event.

@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use milepost::events::{Application, Data};
-use milepost::{Body, Engine, Options};
+use milepost::retention::Policy;
+use milepost::{Append, Body, Engine, ErrorKind, Offset, Options};
 use milepost_tests::folder;
 use milepost_tests::seed::Random;
 
-use super::assert_clean;
 use super::compacts::{marker, places};
+use super::{assert_clean, step};
 
 const TASKS: usize = 100;
 
@@ -85,4 +86,35 @@ fn what_bodies_have_in_common_leaves_the_disk_with_the_last_of_them() {
     }
     erase(3);
     assert_eq!(places(&root, 3), Vec::<String>::new());
+}
+
+#[test]
+fn an_append_that_is_tried_again_is_known_however_its_body_is_stored() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    let (one, two) = (data(1, 20_000), data(2, 300_000));
+    let append = |call: usize| {
+        let data = if call < 3 { &one } else { &two };
+        Append::from(result(call, data)).key(format!("key-{call}"))
+    };
+    // The first is inline, the others are in chunks.
+    let firsts: Vec<Offset> = (0..5).map(|call| task.append(append(call)).unwrap().first).collect();
+    let again = || {
+        for (call, first) in firsts.iter().enumerate() {
+            let again = task.append(append(call)).unwrap();
+            assert!(again.repeated && again.first == *first, "{call}");
+            let other = Append::from(result(call, &two[1000..])).key(format!("key-{call}"));
+            assert_eq!(task.append(other).unwrap_err().kind(), ErrorKind::Conflict);
+        }
+    };
+    again();
+    for n in 0..3 {
+        step(&task, n);
+    }
+    engine.retention().retain(&Policy::new().keep(1)).unwrap();
+    assert!(task.read(..).unwrap().next().unwrap().unwrap().offset > firsts[4], "trimmed");
+    again();
+    engine.retention().compact(&mut |_| ()).unwrap();
+    again();
 }

@@ -25,7 +25,7 @@ const CRATES: [(&str, usize); 17] = [
     ("replay", 6_500),
     // Sources of pieces of states; heads of lineages of which no record is left; bodies that come
     // again and their chunks in memory, which take a third of sessions off the disk.
-    ("store", 13_700),
+    ("store", 13_750),
     // Records of repairs; attached data that a removal carries on; pieces of states that are made of
     // their events again, in place of a third copy.
     ("engine", 21_300),

@@ -15,7 +15,7 @@ use super::keys::BaseKeys;
 use crate::history::catalog::Catalog;
 use crate::history::erased::ErasedEvents;
 use crate::history::events::{Ancestry, Cursor};
-use milepost_store::CHUNK;
+use milepost_store::{CHUNK, compared};
 
 /// Maximum number of lists in a base, since their ids have to fit into the base's chunk. Older
 /// lists are dropped.
@@ -261,15 +261,16 @@ impl KeyDigest {
     }
 
     pub(crate) fn take(&mut self, kind: u16, record: &RecordRef<'_>) {
-        let form = match record.form {
+        let (form, payload) = compared(kind, record.form, record.payload);
+        let form = match form {
             BodyForm::Inline => 0,
             BodyForm::Chunked => 1,
             BodyForm::Erased => 2,
         };
         self.0.update(&kind.to_le_bytes());
         self.0.update(&[form]);
-        self.0.update(&(record.payload.len() as u64).to_le_bytes());
-        self.0.update(record.payload);
+        self.0.update(&(payload.len() as u64).to_le_bytes());
+        self.0.update(&payload);
     }
 
     pub(crate) fn finish(&self) -> Hash {
