@@ -226,26 +226,22 @@ impl Inner {
     }
 
     pub(crate) fn poisoned(&self) -> Option<Error> {
-        self.poison.lock().as_ref().map(|cause| {
-            Error::new(
-                ErrorKind::Poisoned,
-                format!("an earlier write failed, reopen the store: {cause}"),
-            )
-        })
+        self.poison.lock().as_deref().map(earlier_write_failed)
     }
 
     /// Marks sled as suspect after damage, and adds to the error that a reopen repairs it. If a
     /// write of sled's own threads has failed, the store is poisoned, whichever call notices it.
     pub(crate) fn sled<T>(&self, done: Result<T>) -> Result<T> {
         done.map_err(|error| {
-            // After a failed write sled refuses every call, or holds half of the batch.
-            let has_failed = self.kv.has_failed();
-            if has_failed {
+            // Sled refuses every call. Other reads go on after a failed write, so this cause is told.
+            if self.kv.has_failed() {
                 self.poison(&error);
+                return earlier_write_failed(&error.to_string());
             }
-            if !has_failed && error.kind() != ErrorKind::Corrupt {
+            if error.kind() != ErrorKind::Corrupt {
                 return error;
             }
+            // After a failed write sled may hold half of the batch.
             if let Some(poisoned) = self.poisoned() {
                 return poisoned;
             }
@@ -275,4 +271,9 @@ impl Inner {
         }
         Ok(())
     }
+}
+
+fn earlier_write_failed(cause: &str) -> Error {
+    let why = format!("an earlier write failed, reopen the store: {cause}");
+    Error::new(ErrorKind::Poisoned, why)
 }
