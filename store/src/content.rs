@@ -78,7 +78,7 @@ pub fn compared(kind: u16, form: BodyForm, payload: &[u8]) -> (BodyForm, Cow<'_,
     (BodyForm::Chunked, Cow::Owned(body.encode()))
 }
 
-/// Returns the middle of a payload of at least [`REPEATED_MIN`] bytes. The content decides where it
+/// Returns the middle of a payload of 8 KiB or more. The content decides where it
 /// begins and ends: payloads that differ only near their ends mostly have the same middle.
 pub fn middle(payload: &[u8]) -> Range<usize> {
     let end = END_MAX.min(payload.len() / 4);
