@@ -56,7 +56,7 @@ pub struct Rounds {
     round: Vec<Body>,
     /// Bytes of the payloads of all rounds.
     pub size: u64,
-    /// How many rounds there are.
+    /// The number of rounds.
     pub times: usize,
 }
 

@@ -46,8 +46,8 @@ pub trait ChunkStore: Send + Sync {
     /// Stores a chunk, once. The chunk is durable after `sync_chunks`.
     fn put_chunk(&self, content: &[u8], pieces: bool) -> Result<ChunkId>;
 
-    /// Notes that a content comes, and returns `true` if it came before, as far as is known. Then
-    /// it is worth a chunk. Contents that are not equal may be taken for the same.
+    /// Records a content, and returns `true` if an equal one was recorded before. The answer is a
+    /// guess by a fingerprint: a wrong one only costs a chunk.
     fn comes_again(&self, _: &[u8]) -> bool {
         false
     }

@@ -47,8 +47,8 @@ pub struct Contestant {
     pub name: &'static str,
     /// When an append returns.
     pub durability: &'static str,
-    /// Begins a log in an empty folder, or goes on with the one that is there. `again` says that the same events are
-    /// appended again and again, and are meant to be different ones.
+    /// Opens a log, or creates it in an empty folder. `again` is set if equal events are appended repeatedly and
+    /// stand for different ones.
     pub begin: fn(&Path, again: bool) -> Box<dyn EventLog>,
 }
 

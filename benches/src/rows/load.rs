@@ -107,7 +107,7 @@ pub fn memory(count: u64) {
     engine.close().unwrap();
 }
 
-/// What a store takes that gets the same result of 100 kB in 1,000 tasks, after another call each time.
+/// Measures the disk space of the same 100 kB result in 1,000 tasks, each after a call of its own.
 pub fn same_result() {
     let dir = folder();
     let (engine, _) = store(dir.path());
