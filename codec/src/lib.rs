@@ -59,8 +59,8 @@ pub use crate::log_batch::{LogBatchRef, LogBatches, begin_log_batch};
 pub use crate::watermark::AckWatermark;
 pub use base::{Base, BaseKey, ReducerState};
 pub use block_file::{
-    BLOCK_RAW_TARGET, BlockFileHeader, BlockHeader, CommitCount, CommitTable, CommitTableHeader,
-    ContentBlock, ContentEntry, Packing, ROUND_RAW_MAX, Run, RunBlock, SECTION_RAW_TARGET, Sealing,
+    BLOCK_RAW_TARGET, BlockFileHeader, BlockHeader, CommitTable, CommitTableHeader, Packing,
+    ROUND_RAW_MAX, Run, RunBlock, SECTION_RAW_TARGET, Sealing,
 };
 pub use body::{
     Application, ArtifactsEdited, Body, CheckpointAttached, ContextChanged, ControlChanged,

@@ -296,7 +296,7 @@ impl Engine {
         let (mut archive, mut sled, mut chunk, mut again) = (false, None, None, false);
         for fault in &report.verified.faults {
             match &fault.remedy {
-                Remedy::Archive => archive = true,
+                Remedy::Files => archive = true,
                 Remedy::Sled => sled = sled.or(Some(fault)),
                 // The pack may hold the chunk at another place: a rebuild reads all packs.
                 Remedy::Note(key) if keys::chunk_id(key).is_some() => chunk = chunk.or(Some(fault)),
@@ -317,7 +317,7 @@ impl Engine {
             return distrust(fault);
         }
         if archive {
-            let mended = log.mend_archive()?;
+            let mended = log.mend_files()?;
             again |= !mended.is_empty();
             report.mended.extend(mended);
         }

@@ -169,12 +169,13 @@ pub trait Maintenance: Send + Sync {
         Ok(0)
     }
 
-    /// Rewrites damaged archive files. Returns a finding for each.
+    /// Rewrites damaged archive files, and damaged places of packs and their copies. Returns a
+    /// finding for each file.
     ///
     /// # Errors
     ///
     /// Those of the disk.
-    fn mend_archive(&self) -> Result<Vec<Finding>> {
+    fn mend_files(&self) -> Result<Vec<Finding>> {
         Ok(Vec::new())
     }
 

@@ -41,8 +41,8 @@ pub struct EventPlace {
 pub enum Remedy {
     /// Rebuilding sled.
     Sled,
-    /// Rewriting the archive.
-    Archive,
+    /// Rewriting damaged files of the archive, and packs, from their other copies.
+    Files,
     /// Removing the entry with this key, of a snapshot or a chunk: no event accounts for it.
     Note(Vec<u8>),
     /// None: there is no other copy.
@@ -122,13 +122,13 @@ impl StorageCheck {
         }
     }
 
-    /// Adds a fault that rewriting the archive repairs.
+    /// Adds a fault that rewriting the file from another copy repairs.
     pub fn fault(&mut self, error: &Error) {
-        self.faults.push(Fault::of("storage", error).mended_by(Remedy::Archive));
+        self.faults.push(Fault::of("storage", error).mended_by(Remedy::Files));
     }
 
-    /// Adds a damaged chunk, which has no second copy. When the index no longer names it, it can be
-    /// stored again.
+    /// Adds a damaged chunk of which no copy is intact. When the index no longer names it, it can
+    /// be stored again.
     pub fn lost_chunk(&mut self, key: &[u8], error: &Error) {
         let fault = Fault::of("storage", error).mended_by(Remedy::Note(key.to_vec()));
         self.lost.push(fault);

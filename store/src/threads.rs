@@ -1,6 +1,6 @@
 //! Threads of the store and of the engine. Each has a name.
 
-use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
+use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle, available_parallelism};
 
 use milepost_codec::{Error, ErrorKind, Result};
 
@@ -33,6 +33,12 @@ pub fn start_in<'scope, T: Send + 'scope>(
     work: impl FnOnce() -> T + Send + 'scope,
 ) -> Result<ScopedJoinHandle<'scope, T>> {
     builder(name).spawn_scoped(scope, work).map_err(refused)
+}
+
+/// Returns the number of processors that the process may use, at least 1. Each call reads files of
+/// the system, so a loop calls it once.
+pub fn processors() -> usize {
+    available_parallelism().map_or(1, usize::from)
 }
 
 fn builder(name: &str) -> Builder {

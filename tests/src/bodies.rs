@@ -3,8 +3,13 @@
 use milepost::events::{
     Application, ContextChanged, Data, GuidanceGiven, Message, PatchForm, PromptChanged,
     StepFailed, StepFinished, StepStarted, ToolCalled, ToolReturned, VariablesPatched,
+    WorkspaceCaptured,
 };
 use milepost::{Body, Json};
+use milepost_codec::{
+    Capture, ChunkEntry, ChunkList, Entry, EntryKind, Hash, Item, Name, Node, PathBytes,
+    encode_directory,
+};
 use milepost_store::CHUNK;
 
 use crate::seed::Random;
@@ -37,6 +42,32 @@ pub fn chunks(body: &Body) -> Vec<Vec<u8>> {
     let payload = body.encode().1;
     let middle = payload.get(milepost_store::middle(&payload)).unwrap_or_default();
     middle.chunks(CHUNK).map(<[u8]>::to_vec).collect()
+}
+
+/// The event of a capture of a folder with one file, and the nodes of its tree.
+pub fn capture(content: &[u8]) -> (Body, [Vec<u8>; 2]) {
+    let len = content.len() as u64;
+    let kind = EntryKind::File { len, id: ChunkEntry::id_of(content), unstable: false };
+    let name = Name::new(b"file").expect("a name");
+    let mut directory = Vec::new();
+    let entry = Entry { name, item: Item { mode: 0o644, kind } };
+    let tree = encode_directory(&[entry], &mut |_, node| directory = node);
+    let root = Node::Capture(Capture {
+        present: false,
+        over: None,
+        folder: PathBytes(b"/work".as_slice().into()),
+        tree,
+        files: 1,
+        directories: 0,
+        links: 0,
+        bytes: len,
+        skipped: 0,
+        skips: ChunkList { len: 0, chunks: Vec::new() },
+    });
+    let root = root.encode();
+    let hash = Hash(ChunkEntry::id_of(&root).0);
+    let body = WorkspaceCaptured { root: hash, files: 1, bytes: len, skipped: 0 };
+    (body.into(), [directory, root])
 }
 
 /// A body of one of the kinds that change the state of a run. `kind` chooses it, `salt` what it

@@ -84,6 +84,18 @@ pub fn flip(path: &Path, at: u64) -> io::Result<()> {
     fs::write(path, bytes)
 }
 
+/// Flips one bit of a pack, and the same one of its copy, if it has one.
+pub fn flip_both(pack: &Path, at: u64) -> io::Result<()> {
+    flip(pack, at)?;
+    let copy = copy_of(pack);
+    if copy.exists() { flip(&copy, at) } else { Ok(()) }
+}
+
+/// Returns the path of a pack's copy.
+pub fn copy_of(pack: &Path) -> PathBuf {
+    pack.with_extension("copy")
+}
+
 /// Removes sled from a store that is not open, whichever of its folders is in use.
 pub fn remove_sled(root: &Path) -> io::Result<()> {
     let mut removed = 0;

@@ -8,11 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use milepost::events::{Application, Data};
 use milepost::ids::ChunkId;
 use milepost::repair::repair;
 use milepost::retention::CompactionStep;
-use milepost::store::Outcome;
+use milepost::store::{ChunkStore, Outcome};
 use milepost::{Body, Engine, ErrorKind, Options};
 use milepost_tests::seed::Random;
 use milepost_tests::{bodies, folder};
@@ -50,13 +49,12 @@ fn packs_with(root: &Path, needle: &[u8]) -> usize {
     packs.iter().filter(|path| has(path)).count()
 }
 
-/// An event whose body is cut into two chunks, and the second of them.
-fn event(n: u64) -> (Body, Vec<u8>) {
-    let data = Random::new(n).bytes((256 << 10) + 4000);
-    let name = "test".to_owned();
-    let body: Body = Application { name, data: Data::Bytes(data) }.into();
-    let tail = bodies::chunks(&body).remove(1);
-    (body, tail)
+/// The event of a capture of a file, with the content of the file. The nodes of its tree are put.
+fn event(chunks: &ChunkStore, n: u64) -> (Body, Vec<u8>) {
+    let content = Random::new(n).bytes(4000);
+    let (body, nodes) = bodies::capture(&content);
+    chunks.put(&slices(&nodes)).unwrap();
+    (body, content)
 }
 
 #[test]
@@ -65,15 +63,15 @@ fn members_that_nothing_names_leave_the_disk_and_the_others_stay() {
     let (engine, root) = open(&dir);
     let task = engine.start_task("t", "ana").unwrap();
     let (chunks, held) = (engine.store().chunks(), engine.store().chunks().hold());
-    let (one, tail_of_one) = event(1);
-    let (two, tail_of_two) = event(2);
+    let (one, file_of_one) = event(&chunks, 1);
+    let (two, file_of_two) = event(&chunks, 2);
     // A group with two that will be named, and one of which all will be.
     let mut mixed = contents(0..20);
-    mixed.insert(3, tail_of_one.clone());
-    mixed.insert(17, tail_of_two.clone());
+    mixed.insert(3, file_of_one.clone());
+    mixed.insert(17, file_of_two.clone());
     let ids = chunks.put(&slices(&mixed)).unwrap();
-    let (three, tail_of_three) = event(3);
-    let whole = chunks.put(&[&tail_of_three]).unwrap();
+    let (three, file_of_three) = event(&chunks, 3);
+    let whole = chunks.put(&[&file_of_three]).unwrap();
     for body in [&one, &two, &three] {
         task.append(body.clone()).unwrap();
     }
@@ -83,7 +81,7 @@ fn members_that_nothing_names_leave_the_disk_and_the_others_stay() {
     }
     engine.retention().compact(&mut |_| ()).unwrap();
     for (id, content) in ids.iter().zip(&mixed) {
-        let is_named = [&tail_of_one, &tail_of_two].contains(&content);
+        let is_named = [&file_of_one, &file_of_two].contains(&content);
         assert_eq!(packs_with(&root, &content[100..200]), usize::from(is_named));
         assert_eq!(chunks.has(&[*id]).unwrap(), [is_named]);
         match chunks.get(id) {
@@ -91,7 +89,7 @@ fn members_that_nothing_names_leave_the_disk_and_the_others_stay() {
             Err(error) => assert_eq!((error.kind(), is_named), (ErrorKind::NotFound, false)),
         }
     }
-    assert_eq!(&*chunks.get(&whole[0]).unwrap(), tail_of_three.as_slice());
+    assert_eq!(&*chunks.get(&whole[0]).unwrap(), file_of_three.as_slice());
     assert!(engine.integrity().verify(None, &mut |_, _| {}).unwrap().is_clean());
 
     // There is nothing more to take away: packs stay as they are.
@@ -155,7 +153,7 @@ fn a_compaction_waits_for_what_is_held() {
     let task = engine.start_task("t", "ana").unwrap();
     let chunks = engine.store().chunks();
     let held = chunks.hold();
-    let (body, tail) = event(1);
+    let (body, tail) = event(&chunks, 1);
     let id = chunks.put(&[&tail, b"nothing names it"]).unwrap();
     let (sender, done) = mpsc::channel();
     let compacting = {
@@ -254,7 +252,7 @@ fn chunks_that_are_stored_beside_compactions_are_there_while_they_are_held() {
             });
         }
         for n in 0..12 {
-            task.append(event(n).0).unwrap();
+            task.append(bodies::bytes(n, 300 << 10)).unwrap();
             engine.retention().compact(&mut |_| ()).unwrap();
         }
         done.store(true, Ordering::Relaxed);
@@ -294,8 +292,8 @@ fn a_damaged_group_is_reported_and_its_chunks_can_be_stored_again() {
     let (engine, root) = open(&dir);
     let task = engine.start_task("t", "ana").unwrap();
     let chunks = engine.store().chunks();
-    let (body, tail) = event(1);
     let held = chunks.hold();
+    let (body, tail) = event(&chunks, 1);
     let before = chunks.put(&slices(&contents(0..3))).unwrap();
     let mut hit: Vec<Vec<u8>> = contents(10..14);
     hit.push(tail);

@@ -5,14 +5,10 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use milepost::events::{Application, Data};
 use milepost::retention::CompactionStep;
 use milepost::{Body, Engine, Options, Task};
 use milepost_tests::seed::Random;
 use milepost_tests::{bodies, folder};
-
-/// The body of one event is in two chunks; the first is the same for all.
-const FIRST: usize = 256 << 10;
 
 fn open(root: &Path) -> Engine {
     Engine::open(root, Options::default().snapshots(false)).unwrap()
@@ -23,26 +19,22 @@ fn own(n: u64) -> Vec<u8> {
     Random::new(n).bytes(300)
 }
 
-/// A version of a file that does not pack by itself: the same as all others but for a few bytes. What an event
-/// says with it, and the chunk that it is in.
-fn version(n: u64) -> (Body, Vec<u8>) {
-    let mut data = vec![b'.'; FIRST];
-    data.extend(Random::new(0xf11e).bytes(10_000));
-    data.extend(own(n));
-    data.extend(Random::new(0xf11f).bytes(10_000));
-    let name = "test".to_owned();
-    let data = Data::Bytes(data);
-    let body: Body = Application { name, data }.into();
-    let tail = bodies::chunks(&body).remove(1);
-    (body, tail)
+/// A version of a file that does not pack by itself: the same as all others but for a few bytes. The
+/// event of its capture, and the chunks: the file, and the nodes of the tree.
+fn version(n: u64) -> (Body, [Vec<u8>; 3]) {
+    let mut file = Random::new(0xf11e).bytes(10_000);
+    file.extend(own(n));
+    file.extend(Random::new(0xf11f).bytes(10_000));
+    let (body, [directory, root]) = bodies::capture(&file);
+    (body, [file, directory, root])
 }
 
 /// Stores versions as captures do: each in a group of its own, and an event that names it.
 fn store(engine: &Engine, task: &Task, versions: Range<u64>) {
     let (chunks, held) = (engine.store().chunks(), engine.store().chunks().hold());
     for n in versions {
-        let (body, tail) = version(n);
-        chunks.put(&[&tail]).unwrap();
+        let (body, contents) = version(n);
+        chunks.put(&contents.each_ref().map(Vec::as_slice)).unwrap();
         task.append(body).unwrap();
     }
     chunks.sync().unwrap();
@@ -111,6 +103,7 @@ fn a_store_that_is_killed_while_groups_are_gathered_has_all_that_was_in_it() {
     let root = dir.path().join("store");
     let engine = open(&root);
     let task = engine.start_task("t", "ana").unwrap();
+    task.append(bodies::bytes(1, 300 << 10)).unwrap();
     store(&engine, &task, 0..20);
     // Too few to be gathered: what comes next is in another pack.
     engine.retention().compact(&mut |_| {}).unwrap();
@@ -142,7 +135,7 @@ fn a_store_that_is_killed_while_groups_are_gathered_has_all_that_was_in_it() {
     let kept = |engine: &Engine| {
         let events = engine.task("t").unwrap().read(2..).unwrap();
         let found: Vec<_> = events.map(|event| event.unwrap().body.unwrap()).collect();
-        let expected: Vec<_> = (1..60).map(|n| version(n).0).collect();
+        let expected: Vec<_> = (0..60).map(|n| version(n).0).collect();
         assert!(found == expected);
         let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
         assert!(report.is_clean(), "{report:?}");
@@ -175,9 +168,9 @@ fn a_small_group_that_is_damaged_is_moved_as_it_is_and_hides_no_other() {
     assert_eq!(after[0], 0);
     let chunks = engine.store().chunks();
     for n in 0..60 {
-        let (_, tail) = version(n);
-        let found = chunks.get(&milepost_codec::ChunkEntry::id_of(&tail));
-        assert_eq!(found.is_ok_and(|found| *found == *tail), n != 7);
+        let (_, [file, ..]) = version(n);
+        let found = chunks.get(&milepost_codec::ChunkEntry::id_of(&file));
+        assert_eq!(found.is_ok_and(|found| *found == *file), n != 7);
     }
     engine.retention().compact(&mut |_| {}).unwrap();
     assert_eq!(packs(&root)[..after.len()], after);

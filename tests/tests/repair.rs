@@ -230,7 +230,7 @@ fn a_body_that_is_lost_in_a_pack_is_listed_and_a_snapshot_is_made_again() {
     let pack = folder::files(&root.join("packs"), ".pack").unwrap()[0].clone();
     let len = fs::metadata(&pack).unwrap().len();
     for at in (0..len).step_by(5000) {
-        folder::flip(&pack, at).unwrap();
+        folder::flip_both(&pack, at).unwrap();
     }
     let report = both(&root);
     assert_eq!(report.lost.len(), 1, "{report:?}");

@@ -3,7 +3,7 @@
 //! ```text
 //!  0  magic       "MPBL"
 //!  4  version     u16
-//!  6  flags       u16: 1 = zstd, 2 = contents, 4 = to be packed again, 8 = rewritten
+//!  6  flags       u16: 1 = zstd, 4 = to be packed again, 8 = rewritten
 //!  8  raw         u32, bytes of the payload, unpacked
 //! 12  stored      u32, bytes of the payload
 //! 16  table       u32, bytes of the table
@@ -17,7 +17,6 @@
 //!
 //! Numbers are little-endian.
 
-use crate::chunk::CHUNK_RAW_MAX;
 use crate::compress::{hash_keyed, pack_at, unpack};
 use crate::error::{Error, Result};
 use crate::frame::FRAME_PAYLOAD_MAX;
@@ -28,10 +27,9 @@ use crate::wire::{FORMAT_VERSION, Reader, check_version};
 const MAGIC: &[u8; 4] = b"MPBL";
 const HASHED_LEN: usize = 32;
 const PACKED: u16 = 1;
-const CONTENTS: u16 = 2;
 const HASTY: u16 = 4;
 const REWRITTEN: u16 = 8;
-const KNOWN: u16 = PACKED | CONTENTS | HASTY | REWRITTEN;
+const KNOWN: u16 = PACKED | HASTY | REWRITTEN;
 
 /// The most parts of a block.
 pub(super) const PARTS_MAX: usize = 4096;
@@ -77,23 +75,6 @@ pub struct BlockHeader {
     pub hash: Hash,
 }
 
-/// Kinds of parts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Parts {
-    Runs,
-    Contents,
-}
-
-impl Parts {
-    /// Returns the most bytes of a payload.
-    pub(super) fn raw_max(self) -> usize {
-        match self {
-            Self::Runs => FRAME_PAYLOAD_MAX,
-            Self::Contents => CHUNK_RAW_MAX,
-        }
-    }
-}
-
 impl BlockHeader {
     /// The first bytes of a block.
     pub const MAGIC: &[u8] = MAGIC;
@@ -123,7 +104,7 @@ impl BlockHeader {
         let count = usize::from(parts);
         if !(1..=PARTS_MAX).contains(&count)
             || !(count * PART_MIN..=count * PART_MAX).contains(&(table_len as usize))
-            || raw_len as usize > header.kind().raw_max()
+            || raw_len as usize > FRAME_PAYLOAD_MAX
             || stored_len > raw_len
             || (flags & PACKED == 0 && stored_len != raw_len)
         {
@@ -131,18 +112,6 @@ impl BlockHeader {
             return Err(reader.corrupt("lengths that fit", found));
         }
         Ok(header)
-    }
-
-    pub(super) fn kind(&self) -> Parts {
-        match self.flags & CONTENTS {
-            0 => Parts::Runs,
-            _ => Parts::Contents,
-        }
-    }
-
-    /// Returns `true` if the parts are contents of chunks, `false` if they are runs.
-    pub fn has_contents(&self) -> bool {
-        self.kind() == Parts::Contents
     }
 
     /// Returns `true` if the block was written as it is, to be packed later.
@@ -185,17 +154,13 @@ pub(super) struct Opened<'a> {
     pub(super) raw: Vec<u8>,
 }
 
-/// Checks and unpacks a block of a kind.
-pub(super) fn open<'a>(block: &'a [u8], kind: Parts, key: Option<&StoreKey>) -> Result<Opened<'a>> {
+/// Checks and unpacks a block.
+pub(super) fn open<'a>(block: &'a [u8], key: Option<&StoreKey>) -> Result<Opened<'a>> {
     let header = BlockHeader::decode(block)?;
     if !header.is_intact(block, key) {
         return Err(Error::corrupt("block", "bytes that match its hash", "others"));
     }
     check_version("block", header.version)?;
-    if header.kind() != kind {
-        let expected = format!("a block of {kind:?}");
-        return Err(Error::corrupt("block", expected, format!("one of {:?}", header.kind())));
-    }
     let rest = block.split_at_checked(BlockHeader::LEN).unwrap_or_default().1;
     let table_len = header.table_len as usize;
     let (table, payload) = rest.split_at_checked(table_len).unwrap_or_default();
@@ -208,16 +173,16 @@ pub(super) fn open<'a>(block: &'a [u8], kind: Parts, key: Option<&StoreKey>) -> 
 
 /// Appends a block to `out`. Returns its hash.
 pub(super) fn seal(
-    (kind, parts): (Parts, usize),
+    parts: usize,
     table: &[u8],
     raw: &[u8],
     of: &Sealing<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Hash> {
-    if !(1..=PARTS_MAX).contains(&parts) || raw.len() > kind.raw_max() {
+    if !(1..=PARTS_MAX).contains(&parts) || raw.len() > FRAME_PAYLOAD_MAX {
         return Err(Error::invalid(format!(
-            "a block has 1 to {PARTS_MAX} parts and at most {} bytes, not {parts} of {}",
-            kind.raw_max(),
+            "a block has 1 to {PARTS_MAX} parts and at most {FRAME_PAYLOAD_MAX} bytes, not {parts} \
+             of {}",
             raw.len()
         )));
     }
@@ -231,7 +196,6 @@ pub(super) fn seal(
     let payload = packed.as_deref().unwrap_or(raw);
     let flags = [
         (packed.is_some(), PACKED),
-        (kind == Parts::Contents, CONTENTS),
         (of.packing == Packing::Later, HASTY),
         (of.rewritten, REWRITTEN),
     ];

@@ -13,7 +13,7 @@
 //! 40  last     16 bytes, the check of the last commit's frame; zeros if it is not known
 //! 56  check    16 bytes: BLAKE3 of bytes 0 to 56, the hashes and the entries, cut to 16; keyed in
 //!              a keyed store
-//! 72  hashes of the blocks, 32 bytes each; entries: log batches and bodies of each commit
+//! 72  hashes of the blocks, 32 bytes each; entries: log batches of each commit
 //! ```
 //!
 //! Numbers are little-endian, those of an entry variable.
@@ -31,16 +31,7 @@ const LAST: u16 = 1;
 /// The most blocks and commits of a round, and bytes of their entries.
 const BLOCKS_MAX: usize = 1 << 16;
 const COMMITS_MAX: usize = 1 << 20;
-const ENTRY_MAX: usize = 18;
-
-/// Log batches and bodies of a commit, without those that were removed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CommitCount {
-    /// Its log batches.
-    pub batches: u64,
-    /// Its bodies.
-    pub bodies: u64,
-}
+const ENTRY_MAX: usize = 9;
 
 /// The end of a round.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,8 +40,8 @@ pub struct CommitTable {
     pub is_last: bool,
     /// The first commit.
     pub first: Seq,
-    /// The commits, in order.
-    pub commits: Vec<CommitCount>,
+    /// The number of log batches of each commit, without those that were removed, in order.
+    pub commits: Vec<u64>,
     /// The hashes of the blocks, in the order of the file.
     pub blocks: Vec<Hash>,
     /// The check of the last commit's frame; zeros if it is not known.
@@ -128,9 +119,8 @@ impl CommitTable {
         }
         let mut rest: Vec<u8> = self.blocks.iter().flat_map(|hash| hash.0).collect();
         let hashes = rest.len();
-        for commit in &self.commits {
-            put_varint(&mut rest, commit.batches);
-            put_varint(&mut rest, commit.bodies);
+        for batches in &self.commits {
+            put_varint(&mut rest, *batches);
         }
         let start = out.len();
         out.extend_from_slice(MAGIC);
@@ -170,14 +160,14 @@ impl CommitTable {
         for _ in 0..header.blocks {
             blocks.push(Hash(reader.array()?));
         }
-        // Each entry has two bytes or more, so they fit into the input.
+        // Each entry has a byte or more, so they fit into the input.
         let count = header.commits as usize;
-        if count.saturating_mul(2) > reader.rest().len() {
+        if count > reader.rest().len() {
             return Err(reader.corrupt(format!("{count} entries"), "fewer bytes"));
         }
         let mut commits = Vec::with_capacity(count);
         for _ in 0..count {
-            commits.push(CommitCount { batches: reader.shortest()?, bodies: reader.shortest()? });
+            commits.push(reader.shortest()?);
         }
         reader.end()?;
         let is_last = header.flags == LAST;

@@ -1,20 +1,16 @@
-//! Block files: packed blocks, and in the archive commit tables. Blocks of contents are not stored
-//! yet: `docs/BLOCKS.md` has the design.
+//! Block files: packed blocks, and in the archive commit tables.
 //!
 //! ```text
 //! mod.rs      header of a file      runs.rs          runs of logs, in a block
-//! block.rs    frame of a block      contents.rs      contents of chunks, in a block
-//!                                   commit_table.rs  end of a round
+//! block.rs    frame of a block      commit_table.rs  end of a round
 //! ```
 
 mod block;
 mod commit_table;
-mod contents;
 mod runs;
 
 pub use self::block::{BlockHeader, Packing, Sealing};
-pub use self::commit_table::{CommitCount, CommitTable, CommitTableHeader};
-pub use self::contents::{ContentBlock, ContentEntry};
+pub use self::commit_table::{CommitTable, CommitTableHeader};
 pub use self::runs::{BLOCK_RAW_TARGET, ROUND_RAW_MAX, Run, RunBlock, SECTION_RAW_TARGET};
 
 use crate::error::{Error, Result};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::block_file::block::{self, PARTS_MAX, Parts, Sealing};
+use crate::block_file::block::{self, PARTS_MAX, Sealing};
 use crate::error::Result;
 use crate::frame::FRAME_PAYLOAD_MAX;
 use crate::id::{Hash, LogId, LogKind, Offset, TaskNo};
@@ -86,7 +86,7 @@ impl RunBlock {
             table.push(u8::from(run.indexed));
             table.extend_from_slice(&run.prev.0);
         }
-        block::seal((Parts::Runs, runs.len()), &table, &raw, of, out)
+        block::seal(runs.len(), &table, &raw, of, out)
     }
 
     /// Decodes and checks a block of runs.
@@ -96,7 +96,7 @@ impl RunBlock {
     /// `Corrupt`: the bytes do not match their hash, or the table does not match the payload.
     /// `Unsupported`: the block has a newer version.
     pub fn decode(bytes: &[u8], key: Option<&StoreKey>) -> Result<Self> {
-        let mut opened = block::open(bytes, Parts::Runs, key)?;
+        let mut opened = block::open(bytes, key)?;
         let table = &mut opened.table;
         let (mut runs, mut at) = (Vec::with_capacity(opened.parts), 0_usize);
         for _ in 0..opened.parts {

@@ -4,9 +4,8 @@
 
 use milepost_codec::{
     Base, BaseKey, BlockFileHeader, Body, ChunkEntry, ChunkGroup, ChunkList, ChunkedBody,
-    CommitTable, CommitTableHeader, ContentBlock, Control, Error, FrameHeader, Header, LogBatches,
-    Node, Piece, Records, RestoreIntent, Result, RunBlock, SectionRef, Sections, SegmentHeader,
-    Skip, Snapshot,
+    CommitTable, CommitTableHeader, Control, Error, FrameHeader, Header, LogBatches, Node, Piece,
+    Records, RestoreIntent, Result, RunBlock, SectionRef, Sections, SegmentHeader, Skip, Snapshot,
 };
 
 use super::samples;
@@ -62,7 +61,7 @@ static CONTROLS: [Decoder; 17] = bodies!(
     256 257 258 259 260 261 262 263 264 265 266 267 268 269 270 271 272
 );
 
-static OTHERS: [Decoder; 23] = [
+static OTHERS: [Decoder; 22] = [
     plain(
         "header",
         |b| Header::decode(b).map(drop),
@@ -99,7 +98,6 @@ static OTHERS: [Decoder; 23] = [
         || vec![samples::block_file().encode()],
     ),
     checked("block of runs", read_runs, || samples::run_blocks(None).into()),
-    checked("block of contents", read_contents, || samples::content_blocks().into()),
     checked("commit table", read_commit_table, || {
         let tables = [(samples::commit_table(), 5), (samples::end_table(), 0)];
         let encode = |(table, epoch): (CommitTable, u64)| {
@@ -171,11 +169,6 @@ fn read_runs(bytes: &[u8]) -> Result<()> {
         walk_sections(block.sections(n).rest())?;
     }
     Ok(())
-}
-
-fn read_contents(bytes: &[u8]) -> Result<()> {
-    let block = ContentBlock::decode(bytes, None)?;
-    (0..block.entries().len()).try_for_each(|n| block.get(n).map(drop))
 }
 
 /// There is one form for each table.

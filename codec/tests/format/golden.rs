@@ -10,9 +10,9 @@ use crate::samples;
 use data_encoding::HEXLOWER;
 use milepost_codec::{
     AckWatermark, Base, BaseKey, BlockFileHeader, BlockHeader, Body, Chain, ChunkEntry, ChunkGroup,
-    ChunkList, ChunkedBody, CommitTable, CommitTableHeader, ContentBlock, Control, FrameHeader,
-    Hash, Header, LogBatches, Node, Origin, Piece, Records, RestoreIntent, RunBlock,
-    SEGMENT_HEADER_LEN, SEGMENT_HEADER_USED, Sections, SegmentHeader, Skip, Snapshot, StoreKey,
+    ChunkList, ChunkedBody, CommitTable, CommitTableHeader, Control, FrameHeader, Hash, Header,
+    LogBatches, Node, Origin, Piece, Records, RestoreIntent, RunBlock, SEGMENT_HEADER_LEN,
+    SEGMENT_HEADER_USED, Sections, SegmentHeader, Skip, Snapshot, StoreKey,
 };
 
 /// Compares named bytes with `golden/NAME.hex`, in which each stands on a line of its own.
@@ -247,7 +247,7 @@ fn block_files_are_stored_as_ever() {
     assert_eq!(BlockFileHeader::decode(&encoded).unwrap(), header);
     assert!(encoded[SEGMENT_HEADER_USED..].iter().all(|byte| *byte == 0));
     let ([runs, packed], [keyed, _]) = (samples::run_blocks(None), samples::run_blocks(Some(&key)));
-    let ([contents, packed_contents], mut commits) = (samples::content_blocks(), Vec::new());
+    let mut commits = Vec::new();
     table.encode(5, None, &mut commits).unwrap();
     assert_eq!(CommitTable::decode(&commits, None).unwrap(), table);
     let (end, mut end_bytes, mut keyed_end) = (samples::end_table(), Vec::new(), Vec::new());
@@ -263,15 +263,11 @@ fn block_files_are_stored_as_ever() {
     assert_eq!(read.sections(1).count(), 120);
     assert!(RunBlock::decode(&keyed, Some(&key)).is_ok());
     assert!(RunBlock::decode(&keyed, None).is_err());
-    assert!(ContentBlock::decode(&runs, None).is_err(), "the kinds differ");
-    let read = ContentBlock::decode(&packed_contents, None).unwrap();
-    assert_eq!(read.get(1).unwrap().1, [8; 2000]);
 
     let cases = [
         ("header of a file, 80 of 4096 bytes", encoded[..SEGMENT_HEADER_USED].to_vec()),
         ("runs of two logs, to be packed later", runs),
         ("the same with a key of 32 bytes, each 9", keyed),
-        ("three contents, rewritten", contents),
         ("commit table", commits),
         ("the last table of an archive file", end_bytes),
         ("the same with the key", keyed_end),

@@ -26,7 +26,6 @@ fn seals() -> Vec<Seal> {
         seal("chunk group", 16),
         seal("block file header", 64),
         Seal { check_len: 32, ..seal("block of runs", 32) },
-        Seal { check_len: 32, ..seal("block of contents", 32) },
         seal("commit table", 56),
     ]
 }
@@ -100,13 +99,8 @@ fn a_changed_bit_under_a_valid_check_never_panics() {
 }
 
 /// Types with a version, and its position.
-const VERSIONED: [(&str, usize); 5] = [
-    ("segment header", 4),
-    ("block file header", 4),
-    ("block of runs", 4),
-    ("block of contents", 4),
-    ("commit table", 4),
-];
+const VERSIONED: [(&str, usize); 4] =
+    [("segment header", 4), ("block file header", 4), ("block of runs", 4), ("commit table", 4)];
 
 #[test]
 fn a_newer_version_is_unsupported_not_corrupt() {
@@ -124,12 +118,7 @@ fn a_newer_version_is_unsupported_not_corrupt() {
 #[test]
 fn flags_and_lengths_that_do_not_fit_are_refused() {
     // Where the flags and the raw length stand, and a flag that does not exist.
-    let fields = [
-        ("block of runs", 6, 8, 16),
-        ("block of contents", 6, 8, 16),
-        ("chunk", 4, 8, 4),
-        ("chunk group", 4, 8, 2),
-    ];
+    let fields = [("block of runs", 6, 8, 16), ("chunk", 4, 8, 4), ("chunk group", 4, 8, 2)];
     for (name, flags_at, raw_at, flag) in fields {
         let seal = seals().into_iter().find(|seal| seal.name == name).unwrap();
         let sample = samples_of(decoder(name)).remove(0);

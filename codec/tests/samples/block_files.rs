@@ -1,11 +1,10 @@
-//! Blocks of runs and of contents, a commit table, the header of their file.
+//! Blocks of runs, a commit table, the header of their file.
 
 use milepost_codec::{
-    BlockFileHeader, ChunkEntry, CommitCount, CommitTable, ContentBlock, ContentEntry, LogId,
-    Packing, Run, RunBlock, Sealing, StoreKey, TaskNo,
+    BlockFileHeader, CommitTable, LogId, Packing, Run, RunBlock, Sealing, StoreKey, TaskNo,
 };
 
-use super::{hash, incompressible, log, sections, segment};
+use super::{hash, log, sections, segment};
 
 pub fn block_file() -> BlockFileHeader {
     BlockFileHeader(segment())
@@ -32,31 +31,11 @@ pub fn run_blocks(key: Option<&StoreKey>) -> [Vec<u8>; 2] {
     })
 }
 
-/// Three contents that nothing shrinks, and two that are packed.
-pub fn content_blocks() -> [Vec<u8>; 2] {
-    let block = |contents: &[&[u8]], rewritten| {
-        let entry = |content: &[u8]| {
-            let id = ChunkEntry::id_of(content);
-            ContentEntry { id, refers: content.is_empty() }
-        };
-        let contents: Vec<_> = contents.iter().map(|content| (entry(content), *content)).collect();
-        let of = Sealing { rewritten, ..sealing(Packing::Level(1), None) };
-        let mut out = Vec::new();
-        ContentBlock::encode(&contents, &of, &mut out).unwrap();
-        out
-    };
-    [block(&[&incompressible(20), b"", b"second"], true), block(&[&[7; 3000], &[8; 2000]], false)]
-}
-
 pub fn commit_table() -> CommitTable {
     CommitTable {
         is_last: true,
         first: 12,
-        commits: vec![
-            CommitCount { batches: 1, bodies: 0 },
-            CommitCount { batches: 0, bodies: 0 },
-            CommitCount { batches: 300, bodies: 70_000 },
-        ],
+        commits: vec![1, 0, 300],
         blocks: vec![hash(1), hash(2)],
         last: [3; 16],
     }

@@ -9,7 +9,7 @@ mod block_files;
 mod bodies;
 mod trees;
 
-pub use block_files::{block_file, commit_table, content_blocks, end_table, run_blocks, sealing};
+pub use block_files::{block_file, commit_table, end_table, run_blocks, sealing};
 pub use bodies::{bodies, controls};
 use milepost_codec::{
     Base, BaseKey, BodyForm, CheckpointId, ChunkId, ChunkList, ChunkedBody, FRAME_HEADER_LEN, Hash,

@@ -1,8 +1,8 @@
 //! Archive files.
 
 use milepost_codec::{
-    BlockFileHeader, CommitCount, CommitTable, Hash, LogId, Packing, Run, RunBlock, Salts, Sealing,
-    SectionRef, SegmentHeader,
+    BlockFileHeader, CommitTable, Hash, LogId, Packing, Run, RunBlock, Salts, Sealing, SectionRef,
+    SegmentHeader,
 };
 
 use super::samples;
@@ -43,8 +43,7 @@ pub fn file(packing: Packing, copies: u32) -> Vec<u8> {
     for (blocks, batches) in rounds {
         let pack = |runs: Vec<_>| RunBlock::encode(&runs, &of, &mut file).unwrap();
         let blocks: Vec<_> = blocks.into_iter().map(pack).collect();
-        let commits = batches.iter().map(|batches| CommitCount { batches: *batches, bodies: 0 });
-        let (first, commits): (_, Vec<_>) = (next, commits.collect());
+        let (first, commits) = (next, batches);
         next += commits.len() as u64;
         let is_last = commits.is_empty();
         let table = CommitTable { is_last, first, commits, blocks, last: [next as u8; 16] };

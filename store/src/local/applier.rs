@@ -7,7 +7,6 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::thread::available_parallelism;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
@@ -20,6 +19,7 @@ use crate::local::archive::begun::BegunArchive;
 use crate::local::index::blocks;
 use crate::local::{Inner, archive};
 use crate::tail::LogRuns;
+use crate::threads;
 
 /// The maximum bytes that a round takes from the tail.
 pub(crate) const ROUND_BYTES: usize = 4 << 20;
@@ -47,7 +47,7 @@ pub(crate) enum Wake {
 
 /// Runs until `Stop`. An error poisons the log: committed events are safe in the journal.
 pub(crate) fn run(shared: &Arc<Inner>, wakes: &Receiver<Wake>) {
-    let mut drain_to = 0;
+    let (mut drain_to, processors) = (0, threads::processors());
     let mut begun = BegunArchive::of(shared);
     loop {
         let patience = match shared.segments.has_too_many() || shared.segments.is_held() {
@@ -77,7 +77,9 @@ pub(crate) fn run(shared: &Arc<Inner>, wakes: &Receiver<Wake>) {
             }
         }
         // A panic poisons too, which notifies threads that wait for the tail to shrink.
-        let done = catch_unwind(AssertUnwindSafe(|| work(shared, &mut begun, drain_to, rests)));
+        let done = catch_unwind(AssertUnwindSafe(|| {
+            work(shared, &mut begun, processors, drain_to, rests)
+        }));
         let done =
             done.unwrap_or_else(|_| Err(Error::new(ErrorKind::Poisoned, "applying panicked")));
         // Damage found here is sled's: the only other files read are segments, which the next
@@ -89,11 +91,16 @@ pub(crate) fn run(shared: &Arc<Inner>, wakes: &Receiver<Wake>) {
     }
 }
 
-fn work(shared: &Arc<Inner>, begun: &mut BegunArchive, drain_to: Seq, rests: bool) -> Result<()> {
+fn work(
+    shared: &Arc<Inner>,
+    begun: &mut BegunArchive,
+    processors: usize,
+    drain_to: Seq,
+    rests: bool,
+) -> Result<()> {
     if shared.poisoned().is_some() {
         return Ok(());
     }
-    let processors = available_parallelism().map_or(1, usize::from);
     loop {
         if let Some(size) = shared.journal_wants_spare()
             && let Err(error) = shared.segments.ensure_spare(&shared.layout.journal(), size)
@@ -118,6 +125,10 @@ fn work(shared: &Arc<Inner>, begun: &mut BegunArchive, drain_to: Seq, rests: boo
         // Appending threads use the other processors, unless they wait for this one.
         let round = apply(shared, until, if in_haste { processors } else { 1 })?;
         shared.meters.apply_us.record(started.us());
+        if let Err(error) = shared.packs.copy() {
+            // The segment is not released before.
+            tracing::warn!("packs are copied later: {error}");
+        }
         release(shared, until);
         notify(shared);
         begun.add(shared, &round, in_haste);
@@ -212,6 +223,10 @@ fn release_segments(shared: &Inner, begun: &mut BegunArchive) -> Result<()> {
             None => {
                 shared.packs.sync()?;
                 shared.kv.sync()?;
+                if let Err(error) = shared.packs.sync_copies() {
+                    shared.segments.record_failure(error);
+                    break;
+                }
                 let archive = FolderHandle::open(&shared.layout.archive());
                 let opened =
                     archive.and_then(|a| Ok((a, FolderHandle::open(&shared.layout.journal())?)));

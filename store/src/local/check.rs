@@ -45,7 +45,13 @@ fn check_packs(shared: &Inner, storage: &mut StorageCheck) -> Result<()> {
     })?;
     for pack in shared.packs.numbers() {
         let path = shared.packs.path_of(pack);
-        let intact_at = if path.exists() { packs::intact_in(&path, pack)? } else { Vec::new() };
+        let intact_at = |path: &Path| match path.exists() {
+            true => packs::intact_in(path, pack),
+            false => Ok(Vec::new()),
+        };
+        let copy = packs::copies::path_of(&shared.layout.packs(), pack);
+        let copied = shared.packs.copied().written;
+        let (intact_at, copies_at) = (intact_at(&path)?, intact_at(&copy)?);
         shared.kv.walk(&keys::all(KeyKind::Chunk), &mut |key, value| {
             let Some(place) = Location::decode(value).ok().filter(|it| it.file == pack) else {
                 return;
@@ -54,15 +60,23 @@ fn check_packs(shared: &Inner, storage: &mut StorageCheck) -> Result<()> {
             // A chunk stored since the pack was read is checked separately.
             let is_intact =
                 intact_at.binary_search(&place.at).is_ok() || shared.packs.is_intact(&id, place);
+            let has_copy = place.member.is_none() && place < copied;
+            let is_copied = has_copy
+                && (copies_at.binary_search(&place.at).is_ok()
+                    || shared.packs.is_copy_intact(&id, place));
             // A chunk that a compaction moved since is counted, and checked at its new location.
             let is_moved = || shared.kv.get(key).is_ok_and(|now| now.as_deref() != Some(value));
-            if is_intact || is_moved() {
+            if is_intact && (is_copied || !has_copy) || is_moved() {
                 storage.chunks += 1;
                 return;
             }
-            let place = format!("{} at byte {}", path.display(), place.at);
-            let expected = format!("chunk {id}");
-            storage.lost_chunk(key, &Error::corrupt(place, expected, "bytes that are none"));
+            let damaged = if is_intact { &copy } else { &path };
+            let at = format!("{} at byte {}", damaged.display(), place.at);
+            let error = Error::corrupt(at, format!("chunk {id}"), "bytes that are none");
+            match is_intact || is_copied {
+                true => storage.fault(&error),
+                false => storage.lost_chunk(key, &error),
+            }
         })?;
     }
     Ok(())

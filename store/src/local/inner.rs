@@ -161,7 +161,8 @@ impl Inner {
         };
         let mut position = self.position.lock();
         let (synced, blocks) = (self.packs.synced(), self.kv.blocks()?.end());
-        let mut next = AppliedPosition { seq, check, packs, synced, blocks, ..*position };
+        let copied = self.packs.copied().durable;
+        let mut next = AppliedPosition { seq, check, packs, synced, copied, blocks, ..*position };
         let mut digests = position.digests;
         self.kv.apply_counted(puts, &mut digests, |digests| {
             next.digests = digests;

@@ -28,7 +28,7 @@ enum Holds {
 
 /// The files of a store, by their paths in its folder: `*` matches a part of one name, `**`
 /// everything in a folder.
-const KINDS: [(&str, Holds); 27] = [
+const KINDS: [(&str, Holds); 28] = [
     (".gitignore", Holds::Nothing),
     ("store", Holds::Nothing),
     ("store.copy", Holds::Nothing),
@@ -44,6 +44,7 @@ const KINDS: [(&str, Holds); 27] = [
     // Places and numbers of damaged files.
     ("repairs", Holds::Nothing),
     ("packs/*.pack", Holds::Log),
+    ("packs/*.copy", Holds::Log),
     ("damaged/**", Holds::Copy),
     // Left by a repair that was interrupted before it began to move files.
     ("archive.new/**", Holds::Copy),

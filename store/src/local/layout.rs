@@ -15,6 +15,7 @@
 //!   sled.next/               the same, built by a compaction
 //!   sled-now                 the sled folder in use; without this file, the first
 //!   packs/0000000001.pack    chunks
+//!   packs/0000000001.copy    the same, without captured files
 //!   sled-closed              sizes and hashes of sled's files at the last close
 //!   repairs                  records of repaired damage
 //!   verified.json            the last verification of the whole store

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::Path;
+use std::slice::from_ref;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -16,6 +17,7 @@ use crate::local::archive::rebuild;
 use crate::local::compaction;
 use crate::local::journal::writer::JournalWriter;
 use crate::local::markers::closed;
+use crate::local::repairs::copies;
 use crate::local::{LocalStore, check};
 use crate::metrics::Meters;
 use crate::open_report::{Finding, OpenReport, Repair};
@@ -160,10 +162,20 @@ impl Maintenance for LocalStore {
         compaction::packed_bytes(&self.shared, ids)
     }
 
-    fn mend_archive(&self) -> Result<Vec<Finding>> {
+    fn mend_files(&self) -> Result<Vec<Finding>> {
         self.check_writable()?;
         self.drain()?;
-        rebuild::mend_archive(&self.shared)
+        let shared = &self.shared;
+        let mut findings = rebuild::mend_archive(shared)?;
+        let record = |copy: &'static str| {
+            move |found: &Finding| {
+                shared.layout.record(from_ref(found), copy, shared.clock.now_us())
+            }
+        };
+        let (of_pack, of_copy) = (record(copies::COPY_OF_PACK), record(copies::PACK));
+        findings.extend(shared.packs.mend([&of_pack, &of_copy])?);
+        shared.layout.record_mended(shared.clock.now_us())?;
+        Ok(findings)
     }
 
     fn distrust_index(&self, damage: &str) -> Result<()> {
@@ -213,6 +225,10 @@ impl LocalStore {
             return Ok(());
         }
         self.shared.packs.sync()?;
+        if let Err(error) = self.shared.packs.sync_copies() {
+            // Packs are copied when the store is used again.
+            tracing::warn!("{error}");
+        }
         let check = self.shared.journal.lock().as_ref().map(JournalWriter::check);
         let closed = || Error::new(ErrorKind::Unavailable, "the store is closed");
         self.shared.move_applied(seq, check.ok_or_else(closed)?)?;

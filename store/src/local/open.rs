@@ -12,7 +12,8 @@ use crate::entropy::Entropy;
 use crate::files;
 use crate::files::own::check_store;
 use crate::index::keys;
-use crate::local::chunks::packs::Packs;
+use crate::local::chunks::packs::copies::Records;
+use crate::local::chunks::packs::{PackEnds, Packs};
 use crate::local::compaction;
 use crate::local::index::kv::Kv;
 use crate::local::inner::{Inner, StoreParts};
@@ -180,9 +181,14 @@ impl Opener<'_> {
         kv.blocks()?.resume(applied.blocks, self.config.store, false)?;
         *reached = applied.seq;
         let meters = Arc::new(Meters::new(self.config.store.to_string()));
-        let (packs, chunks) =
-            Packs::open(layout, applied.packs, applied.synced, findings, Arc::clone(&meters))
-                .map_err(Refusal::Other)?;
+        let ends =
+            PackEnds { scanned_to: applied.packs, synced: applied.synced, copied: applied.copied };
+        let record = |copy: &'static str| {
+            move |finding: &Finding| layout.record(from_ref(finding), copy, options.clock.now_us())
+        };
+        let records: Records<'_> = [&record(copies::COPY_OF_PACK), &record(copies::PACK)];
+        let (packs, chunks) = Packs::open(layout, ends, findings, records, Arc::clone(&meters))
+            .map_err(Refusal::Other)?;
         kv.apply(chunks.iter().map(|(id, at)| (keys::chunk(id), Some(at.encode()))).collect())?;
         // A rebuild has just read all packs.
         if index == IndexState::Kept && !self.closed_cleanly {

@@ -64,6 +64,8 @@ struct Verified {
 pub(crate) mod copies {
     pub(crate) const JOURNAL: &str = "the journal and its archive";
     pub(crate) const SLED: &str = "sled";
+    pub(crate) const PACK: &str = "the pack";
+    pub(crate) const COPY_OF_PACK: &str = "the copy of the pack";
     pub(crate) const WITNESSES: &str = "the rest of the journal, and sled";
     pub(crate) const BOTH: &str = "what is left of journal, archive and sled; the rest is lost";
 }

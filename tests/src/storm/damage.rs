@@ -7,9 +7,9 @@ use milepost::{Engine, LineageId, Options};
 use super::model::{Model, Seen};
 use crate::folder;
 
-/// Damages the packs of a store that is closed, compacts it, and looks at its keys.
+/// Damages the packs of a store that is closed, with their copies, compacts it, and looks at its keys.
 pub fn damage(root: &Path, options: Options, model: &Model) -> Result<(), String> {
-    for path in folder::files(&root.join("packs"), ".pack").unwrap() {
+    for path in folder::files(&root.join("packs"), "").unwrap() {
         let mut bytes = std::fs::read(&path).unwrap();
         for byte in bytes.iter_mut().skip(60).step_by(40) {
             *byte ^= 1;

@@ -189,6 +189,7 @@ pub fn kind_of(file: &str) -> &'static str {
         _ if file.starts_with("archive/") => "archive",
         _ if file.starts_with("journal/spare") => "spare segment",
         _ if file.starts_with("journal/") => "segment",
+        _ if file.starts_with("packs/") && file.ends_with(".copy") => "copy of a pack",
         _ if file.starts_with("packs/") => "pack",
         "sled/db" => "sled db",
         "sled/conf" => "sled conf",

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::cases::{Case, Damage, PAGE, kind_of};
 use super::stores::{Left, Stores};
 use crate::archive;
+use crate::folder;
 use crate::seed::Random;
 
 /// A bit is flipped in each byte at a multiple of this, a prime, so that it meets all places of what
@@ -123,7 +124,7 @@ fn headers(file: &str, bytes: &[u8]) -> Vec<Range<u64>> {
             found.extend(frames(bytes).map(|(_, frame)| frame.start..frame.start + 64));
         }
         "spare segment" => found.push(span(0, 80)),
-        "pack" => {
+        "pack" | "copy of a pack" => {
             let mut at = 0;
             while let Some(stored) = number(bytes, at + 12) {
                 found.push(span(at, 64));
@@ -157,7 +158,8 @@ fn frames(bytes: &[u8]) -> impl Iterator<Item = (u64, Range<u64>)> {
     })
 }
 
-/// What there is one copy of only: frames of the journal that sled does not hold.
+/// What there is one copy of only: frames of the journal that sled does not hold, and entries of
+/// packs that are not copied yet.
 #[derive(Debug, Default)]
 pub struct OnlyCopies(BTreeMap<String, Range<u64>>);
 
@@ -166,6 +168,15 @@ impl OnlyCopies {
         let (root, applied) = (stores.store(left), stores.applied(left));
         let mut found = BTreeMap::new();
         for file in files(&root) {
+            if kind_of(&file) == "pack" {
+                let len = |path: PathBuf| fs::metadata(path).map_or(0, |meta| meta.len());
+                let pack = root.join(&file);
+                let (copied, end) = (len(folder::copy_of(&pack)), len(pack));
+                if copied < end {
+                    found.insert(file, copied..end);
+                }
+                continue;
+            }
             if kind_of(&file) != "segment" {
                 continue;
             }
@@ -179,20 +190,23 @@ impl OnlyCopies {
         Self(found)
     }
 
-    /// Whether a case takes something that there is one copy of. Packs are the only copy of what is
-    /// in them; a segment's header says which frames are its own.
+    /// Whether a case takes something that there is one copy of. A segment's header says which
+    /// frames are its own.
     pub fn hit_by(&self, case: &Case) -> bool {
         let hits = |file: &String| {
             self.0.get(file).is_some_and(|only| match case.span() {
                 None => true,
-                Some(span) => span.start < 80 || (span.start < only.end && only.start < span.end),
+                Some(span) => {
+                    let is_header = kind_of(file) == "segment" && span.start < 80;
+                    is_header || (span.start < only.end && only.start < span.end)
+                }
             })
         };
         let other = match &case.damage {
             Damage::Swap { with } => hits(with),
             _ => false,
         };
-        case.kind() == "pack" || hits(&case.file) || other
+        hits(&case.file) || other
     }
 }
 

@@ -176,7 +176,7 @@ fn check(store: &Path, left: Left) {
     let segments = if left == Left::Killed { 2 } else { 1 };
     assert!(count("journal", ".seg") >= segments);
     assert!(spares(store) > 0);
-    assert!(count("packs", ".pack") >= 1);
+    assert!(count("packs", ".pack") >= 1 && count("packs", ".copy") >= 1);
     for name in ["sled/db", "sled/conf", "store", "lock", ".gitignore"] {
         assert!(store.join(name).is_file(), "{name}");
     }

@@ -2,8 +2,8 @@
 
 use milepost_codec::{
     AckWatermark, Base, BaseKey, BlockFileHeader, CHUNK_RAW_MAX, ChunkEntry, ChunkList,
-    CommitTable, CommitTableHeader, ContentBlock, FRAME_PAYLOAD_MAX, FrameHeader, LogBatches,
-    Piece, Result, RunBlock, SegmentHeader, Snapshot,
+    CommitTable, CommitTableHeader, FRAME_PAYLOAD_MAX, FrameHeader, LogBatches, Piece, Result,
+    RunBlock, SegmentHeader, Snapshot,
 };
 
 use crate::targets::bounds::{bounded, told};
@@ -11,15 +11,8 @@ use crate::targets::checks;
 use crate::targets::records::walk_section;
 
 /// What the low bits of an input's first byte say it is; bit 7: its checks are made right first.
-pub const BLOCKS: [&str; 7] = [
-    "block of runs",
-    "chunk",
-    "frame",
-    "segment header",
-    "commit table",
-    "block of contents",
-    "block file header",
-];
+pub const BLOCKS: [&str; 6] =
+    ["block of runs", "chunk", "frame", "segment header", "commit table", "block file header"];
 
 /// What an input's first byte says it is.
 pub const LISTS: [&str; 5] = ["chunk list", "piece list", "snapshot", "base", "base keys"];
@@ -34,7 +27,7 @@ pub fn blocks(bytes: &[u8]) {
     let (right, which) = (selector & 0x80 != 0, (selector & 0x7f) % BLOCKS.len() as u8);
     if right {
         match which {
-            0 | 5 => checks::file_block(bytes),
+            0 => checks::file_block(bytes),
             1 => checks::chunk(bytes),
             2 => checks::frame(bytes),
             4 => checks::commit_table(bytes),
@@ -44,7 +37,7 @@ pub fn blocks(bytes: &[u8]) {
     // A packed payload may claim what its limit allows: how much it unpacks to shows only then.
     let claim = match which {
         0 => FRAME_PAYLOAD_MAX,
-        1 | 5 => CHUNK_RAW_MAX,
+        1 => CHUNK_RAW_MAX,
         _ => 0,
     };
     let bytes = &*bytes;
@@ -56,7 +49,6 @@ pub fn blocks(bytes: &[u8]) {
             assert_eq!(SegmentHeader::decode(&header.encode()).ok(), Some(header));
         }),
         4 => read_commit_table(bytes),
-        5 => read_contents(bytes),
         _ => BlockFileHeader::decode(bytes).map(|header| {
             assert_eq!(BlockFileHeader::decode(&header.encode()).ok(), Some(header));
         }),
@@ -90,15 +82,6 @@ fn read_runs(bytes: &[u8]) -> Result<()> {
         for section in block.sections(n) {
             walk_section(&section?)?;
         }
-    }
-    Ok(())
-}
-
-fn read_contents(bytes: &[u8]) -> Result<()> {
-    let block = ContentBlock::decode(bytes, None)?;
-    for n in 0..block.entries().len() {
-        let (entry, content) = block.get(n)?;
-        assert_eq!(ChunkEntry::id_of(content), entry.id);
     }
     Ok(())
 }

@@ -61,7 +61,7 @@ fn trimmed_and_damaged(root: &Path) {
     assert!(task.append(keyed(17)).unwrap().repeated, "the base keeps the key");
     drop(task);
     engine.close().unwrap();
-    for path in folder::files(&root.join("packs"), ".pack").unwrap() {
+    for path in folder::files(&root.join("packs"), "").unwrap() {
         let mut bytes = fs::read(&path).unwrap();
         for byte in bytes.iter_mut().skip(60).step_by(40) {
             *byte ^= 1;

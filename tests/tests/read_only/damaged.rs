@@ -55,7 +55,7 @@ fn a_chunk_that_is_damaged_is_an_error_of_what_needs_it_and_no_other() {
     let other = task.append(milepost_tests::bodies::bytes(2, 300_000)).unwrap();
     engine.close().unwrap();
     let pack = folder::files(&root.join("packs"), ".pack").unwrap().remove(0);
-    folder::flip(&pack, 1000).unwrap();
+    folder::flip_both(&pack, 1000).unwrap();
     let files = tree(&root);
     let engine = Engine::open(&root, to_read()).unwrap();
     let task = engine.task("t").unwrap();

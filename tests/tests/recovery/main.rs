@@ -19,6 +19,7 @@ mod cuts;
 mod folders;
 mod journal;
 mod large;
+mod pack_copies;
 mod packs;
 mod repairs;
 mod rest;

@@ -1,4 +1,4 @@
-//! The rest: packs. One test for each row.
+//! Packs whose copies are damaged too, and torn ends. One test for each row.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -92,10 +92,10 @@ fn answers_all_but_the_large_event(root: &Path, state: &milepost::RunState, find
 }
 
 #[test]
-fn a_damaged_pack_goes_on_and_only_what_is_in_that_chunk_is_corrupt() {
+fn a_pack_and_its_copy_that_are_damaged_go_on_and_only_that_chunk_is_corrupt() {
     let dir = tempfile::tempdir().unwrap();
     let (root, state) = with_snapshots(dir.path());
-    folder::flip(&pack(&root), 1000).unwrap();
+    folder::flip_both(&pack(&root), 1000).unwrap();
     answers_all_but_the_large_event(&root, &state, None);
 }
 
@@ -115,6 +115,7 @@ fn a_snapshot_in_a_damaged_pack_is_made_again() {
     for at in (from + 100..bytes.len()).step_by(500) {
         bytes[at] ^= 0x10;
     }
+    fs::write(folder::copy_of(&pack), &bytes).unwrap();
     fs::write(&pack, bytes).unwrap();
     let engine = Engine::open(&root, Options::default()).unwrap();
     assert!(engine.store().report().findings.is_empty());
@@ -143,12 +144,14 @@ fn a_pack_that_is_missing_or_cut_goes_on_with_a_finding() {
         folder::copy(&whole, &root).unwrap();
         let pack = pack(&root);
         cut(&pack, len);
+        cut(&folder::copy_of(&pack), len);
         answers_all_but_the_large_event(&root, &state, Some(&name(&pack)));
     }
     let root = dir.path().join("missing");
     folder::copy(&whole, &root).unwrap();
     let pack = pack(&root);
     fs::remove_file(&pack).unwrap();
+    fs::remove_file(folder::copy_of(&pack)).unwrap();
     answers_all_but_the_large_event(&root, &state, Some(&name(&pack)));
 }
 
@@ -157,6 +160,7 @@ fn a_missing_pack_is_told_at_each_opening_and_no_size_is_made_up() {
     let stores = Stores::make();
     let root = stores.copy("closed", "store");
     let len = fs::read(pack(&root)).unwrap().len();
+    fs::remove_file(folder::copy_of(&pack(&root))).unwrap();
     fs::remove_file(pack(&root)).unwrap();
     for again in 0..4 {
         let engine = Engine::open(&root, options()).unwrap();

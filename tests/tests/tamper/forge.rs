@@ -318,7 +318,7 @@ impl Entries {
         bytes.extend_from_slice(block);
         fs::write(path, &bytes).unwrap();
         let mut applied = self.db.get([3]).unwrap().unwrap().to_vec();
-        applied[40..56].copy_from_slice(&place(bytes.len(), 0));
+        applied[56..72].copy_from_slice(&place(bytes.len(), 0));
         self.db.insert([3], applied).unwrap();
         place(at, block.len())
     }

@@ -58,7 +58,7 @@ pub(super) fn locate(
                 "the two copies differ from offset {offset} on: what archive and journal have of \
                  commit {seq} is not what the blocks have"
             );
-            faults.push(Fault::new(format!("{id} at offset {offset}"), message, Remedy::Archive));
+            faults.push(Fault::new(format!("{id} at offset {offset}"), message, Remedy::Files));
         }
     }
     Ok(())

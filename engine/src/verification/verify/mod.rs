@@ -190,7 +190,7 @@ impl<'a> Verification<'a> {
     /// Does all work, on as many threads as there are processors.
     fn run(&mut self, progress: &mut dyn FnMut(u64, u64)) {
         let all = (self.targets.iter()).map(|t| t.head.head.next - t.head.start).sum();
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = threads::processors();
         let (done, results) = crossbeam_channel::unbounded();
         let next = AtomicUsize::new(0);
         let work = std::mem::take(&mut self.work);

@@ -1,7 +1,7 @@
 //! The archive file of the segment that is written to: each round adds its commits, so that little
 //! is left to do when the segment is finished.
 
-use milepost_codec::{CommitCount, Result, Seq, StoreId, StoreKey};
+use milepost_codec::{Result, Seq, StoreId, StoreKey};
 
 use super::writer::Writer;
 use super::{LEVEL, path, write};
@@ -58,15 +58,14 @@ impl BegunArchive {
             return Ok(());
         };
         let file = self.file.insert(file);
-        let counts = counts.iter().map(|batches| CommitCount { batches: *batches, bodies: 0 });
         match in_haste {
-            true => file.copy(&round.blocks, counts.collect(), round.check),
+            true => file.copy(&round.blocks, counts.clone(), round.check),
             false => {
                 let batches = round
                     .logs
                     .iter()
                     .flat_map(|log| log.extents.iter().map(|extent| (log.log, extent.clone())));
-                file.add(batches, counts.collect(), round.check)
+                file.add(batches, counts.clone(), round.check)
             }
         }
     }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use milepost_codec::{
-    BlockFileHeader, BlockHeader, CommitCount, CommitTable, CommitTableHeader, Error, Hash, LogId,
-    LogKind, Offset, ROUND_RAW_MAX, Result, RunBlock, SegmentHeader, Seq, StoreId, StoreKey,
+    BlockFileHeader, BlockHeader, CommitTable, CommitTableHeader, Error, Hash, LogId, LogKind,
+    Offset, ROUND_RAW_MAX, Result, RunBlock, SegmentHeader, Seq, StoreId, StoreKey,
     begin_log_batch,
 };
 
@@ -168,7 +168,7 @@ pub(crate) struct Round {
     batches: Vec<Batch>,
     blocks: Vec<Arc<Vec<u8>>>,
     /// The number of log batches of each commit, and the check of the last one's frame.
-    counts: Vec<CommitCount>,
+    counts: Vec<u64>,
     check: [u8; 16],
 }
 
@@ -219,13 +219,13 @@ impl Round {
     /// Compares the log batches of each commit with the counts of the table.
     fn check_counts(&self, table: &CommitTable) -> Result<()> {
         let mut batches = self.batches.iter().map(|batch| batch.seq).peekable();
-        for (seq, commit) in (table.first..).zip(&table.commits) {
+        for (seq, count) in (table.first..).zip(&table.commits) {
             let mut found = 0;
             while batches.next_if_eq(&seq).is_some() {
                 found += 1;
             }
-            if (found, commit.bodies) != (commit.batches, 0) {
-                let expected = format!("{} log batches of commit {seq}", commit.batches);
+            if found != *count {
+                let expected = format!("{count} log batches of commit {seq}");
                 return Err(Error::corrupt("round", expected, found));
             }
         }

@@ -92,7 +92,6 @@ pub(crate) fn mend_archive(shared: &Inner) -> Result<Vec<Finding>> {
             Err(error) => return Err(error),
         }
     }
-    shared.layout.record_mended(shared.clock.now_us())?;
     Ok(findings)
 }
 

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use milepost_codec::{
-    BlockFileHeader, BlockHeader, CommitCount, CommitTable, Hash, LogBatchRef, LogBatches, LogId,
-    Packing, Result, RunBlock, Sealing, SegmentHeader, Seq, StoreKey,
+    BlockFileHeader, BlockHeader, CommitTable, Hash, LogBatchRef, LogBatches, LogId, Packing,
+    Result, RunBlock, Sealing, SegmentHeader, Seq, StoreKey,
 };
 
 use super::reader::order;
@@ -43,7 +43,7 @@ pub(crate) struct Writer {
     /// The check of the last frame; [`UNKNOWN`] if there is none.
     check: [u8; 16],
     /// The round that is not written yet: its commits, their log batches, and the bytes of these.
-    counts: Vec<CommitCount>,
+    counts: Vec<u64>,
     batches: Vec<(LogId, Extent)>,
     bytes: usize,
     written: u64,
@@ -92,7 +92,7 @@ impl Writer {
             // The chain hash before the first record is not known here.
             batches.push((log, Extent { first, count, prev: Hash::ZERO, range, bytes }));
         }
-        let count = CommitCount { batches: batches.len() as u64, bodies: 0 };
+        let count = batches.len() as u64;
         self.add(batches, vec![count], check)
     }
 
@@ -102,7 +102,7 @@ impl Writer {
     pub(crate) fn add(
         &mut self,
         batches: impl IntoIterator<Item = (LogId, Extent)>,
-        counts: Vec<CommitCount>,
+        counts: Vec<u64>,
         check: [u8; 16],
     ) -> Result<()> {
         let before = self.batches.len();
@@ -150,7 +150,7 @@ impl Writer {
     pub(crate) fn copy(
         &mut self,
         blocks: &[Vec<u8>],
-        counts: Vec<CommitCount>,
+        counts: Vec<u64>,
         check: [u8; 16],
     ) -> Result<()> {
         self.end()?;
@@ -165,7 +165,7 @@ impl Writer {
     fn table(
         &mut self,
         (is_last, last): (bool, [u8; 16]),
-        (commits, blocks): (Vec<CommitCount>, Vec<Hash>),
+        (commits, blocks): (Vec<u64>, Vec<Hash>),
         out: &mut Vec<u8>,
     ) -> Result<()> {
         let first = self.next;

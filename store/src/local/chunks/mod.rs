@@ -27,7 +27,7 @@ impl ChunkStore for LocalStore {
         let id = ChunkEntry::id_of(content);
         let _here = self.shared.switching.read();
         self.shared.fresh.used(id);
-        if self.holds(&id)? {
+        if self.holds(&id)? && self.is_apart(&id)? {
             return Ok(id);
         }
         let mut entry = Vec::new();
@@ -137,6 +137,13 @@ impl LocalStore {
             self.mark_intact(*id);
         }
         Ok(is_intact)
+    }
+
+    /// Returns `true` if a chunk is in no group: members of groups have no second copy.
+    fn is_apart(&self, id: &ChunkId) -> Result<bool> {
+        let place = self.shared.sled(self.shared.kv.get(&keys::chunk(id)))?;
+        let place = place.as_deref().map(Location::decode).transpose()?;
+        Ok(place.is_some_and(|place| place.member.is_none()))
     }
 
     /// Appends an entry. If a pack cannot be opened, nothing is written and only this append fails.

@@ -54,12 +54,12 @@ impl<'a> ChunkMover<'a> {
         };
         let packs = &self.shared.packs;
         if is_all(self.shared, retained) {
-            // Damage is not reported here: a damaged group is copied unchanged.
+            // Damage is not reported here: what no copy has intact is copied unchanged.
             let small = packs.small_group(id, *place);
             if let Some(members) = small.and_then(|group| members(&group, retained).ok()) {
                 return self.gather(members);
             }
-            let entry_at = packs.append(&packs.read_bytes(id, *place)?)?;
+            let entry_at = packs.append(&packs.intact_bytes(id, *place)?)?;
             let moves = retained.iter().map(|(id, place)| {
                 let member = place.member;
                 (*id, Location { member, ..entry_at })
@@ -171,6 +171,7 @@ impl<'a> ChunkMover<'a> {
             return Ok(());
         }
         self.shared.kv.sync()?;
+        self.shared.packs.sync_copies()?;
         self.emptied.drain(..).try_for_each(|pack| self.shared.packs.empty(pack))
     }
 }

@@ -15,7 +15,7 @@ pub(crate) const UNKNOWN: [u8; 16] = [0; 16];
 
 /// The version of the entries in sled: with another version sled is rebuilt. Raise it with every
 /// change of what an entry holds, or which entries follow from an event.
-const LAYOUT: u32 = 9;
+const LAYOUT: u32 = 10;
 
 /// The error's words for entries of another version.
 pub(crate) const OTHER_LAYOUT: &str = "those of another version";
@@ -32,6 +32,8 @@ pub(crate) struct AppliedPosition {
     pub(crate) packs: Location,
     /// The end of the synced packs at that time: a power cut may lose later chunks.
     pub(crate) synced: Location,
+    /// The end of the packs that were copied durably at that time.
+    pub(crate) copied: Location,
     /// The end of the blocks at that time: later ones are of an interrupted round.
     pub(crate) blocks: Location,
     /// The check of that commit's frame, which the next frame names; [`UNKNOWN`] if the frame was
@@ -50,6 +52,7 @@ impl AppliedPosition {
             seq: 0,
             packs: Location::default(),
             synced: Location::default(),
+            copied: Location::default(),
             blocks: Location::default(),
             check: UNKNOWN,
             store,
@@ -62,6 +65,7 @@ impl AppliedPosition {
         let mut value = self.seq.to_le_bytes().to_vec();
         value.extend(self.packs.encode());
         value.extend(self.synced.encode());
+        value.extend(self.copied.encode());
         value.extend(self.blocks.encode());
         value.extend(self.check);
         value.extend(self.store.0);
@@ -74,6 +78,7 @@ impl AppliedPosition {
         let (seq, rest) = value.split_first_chunk::<8>()?;
         let (packs, rest) = rest.split_first_chunk::<16>()?;
         let (synced, rest) = rest.split_first_chunk::<16>()?;
+        let (copied, rest) = rest.split_first_chunk::<16>()?;
         let (blocks, rest) = rest.split_first_chunk::<16>()?;
         let (check, rest) = rest.split_first_chunk::<16>()?;
         let (store, rest) = rest.split_first_chunk::<16>()?;
@@ -82,6 +87,7 @@ impl AppliedPosition {
             seq: u64::from_le_bytes(*seq),
             packs: Location::decode(packs).ok()?,
             synced: Location::decode(synced).ok()?,
+            copied: Location::decode(copied).ok()?,
             blocks: Location::decode(blocks).ok()?,
             check: *check,
             store: StoreId(*store),

@@ -1,7 +1,7 @@
 //! Parallel apply: a second thread packs blocks while recovery reads and chains commits.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::thread::{Scope, available_parallelism};
+use std::thread::Scope;
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
 use milepost_codec::{Error, ErrorKind, Result, Seq};
@@ -25,7 +25,7 @@ impl ParallelApplier {
     ) -> Option<Self> {
         let (rounds, requests) = bounded::<Seq>(1);
         let (results, done) = bounded(1);
-        let processors = available_parallelism().map_or(1, usize::from);
+        let processors = threads::processors();
         let work = move || {
             for until in requests {
                 let round =

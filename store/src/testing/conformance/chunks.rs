@@ -15,9 +15,9 @@ fn a_chunk_is_stored_once_and_comes_back_by_its_id() {
             ids.push(id);
         }
         subject.log.sync_chunks().unwrap();
-        let size = subject.log.disk_bytes().unwrap().packs;
         subject.append(&names(0..1, 10), &[]);
         subject.settle();
+        let size = subject.log.disk_bytes().unwrap().packs;
         for (id, content) in ids.iter().zip(&contents) {
             assert_eq!(subject.log.get_chunk(id).unwrap().as_ref(), Some(content));
             subject.log.put_chunk(content, false).unwrap();
@@ -50,12 +50,12 @@ fn chunks_that_are_put_together_are_stored_once_and_read_one_by_one() {
         let expected: Vec<_> = twice.iter().map(|c| ChunkEntry::id_of(c)).collect();
         assert_eq!(ids, expected, "in their order");
         assert_eq!(ids[7], alone);
-        let size = subject.log.disk_bytes().unwrap().packs;
         assert_eq!(subject.log.put_chunks(&slices(&contents)).unwrap(), ids[..200]);
         assert_eq!(subject.log.put_chunk(&contents[9], false).unwrap(), ids[9]);
         subject.log.sync_chunks().unwrap();
         subject.append(&names(0..1, 10), &[]);
         subject.settle();
+        let size = subject.log.disk_bytes().unwrap().packs;
         for (id, content) in ids.iter().zip(&contents).rev() {
             assert_eq!(subject.log.get_chunk(id).unwrap().as_ref(), Some(content));
         }

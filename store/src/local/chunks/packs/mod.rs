@@ -1,10 +1,11 @@
 //! Packs: files of content-addressed chunks, appended to and never changed.
 //!
 //! ```text
-//! groups.rs  groups of chunks      scan.rs  intact entries
-//! read.rs    reads of chunks
+//! groups.rs  groups of chunks      scan.rs    intact entries
+//! read.rs    reads of chunks       copies.rs  the second copy
 //! ```
 
+pub(crate) mod copies;
 pub(crate) mod groups;
 mod read;
 pub(crate) mod scan;
@@ -25,6 +26,7 @@ use milepost_codec::{CHUNK_RAW_MAX, ChunkId, Error, ErrorKind, Result};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::files;
+use crate::local::chunks::packs::copies::{Copied, Records};
 use crate::local::chunks::packs::scan::{cut, cut_end, length, missing, scan, write_again};
 use crate::local::layout::Layout;
 use crate::local::location::Location;
@@ -68,6 +70,17 @@ impl State {
     }
 }
 
+/// The ends of packs that the index knows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PackEnds {
+    /// The end of the indexed entries.
+    pub(crate) scanned_to: Location,
+    /// The end of the synced entries.
+    pub(crate) synced: Location,
+    /// The end of the entries whose copy survived any power loss.
+    pub(crate) copied: Location,
+}
+
 /// The packs of a store.
 #[derive(Debug)]
 pub(crate) struct Packs {
@@ -79,6 +92,8 @@ pub(crate) struct Packs {
     ended: Condvar,
     unpacked: Unpacked<read::UnpackedEntry>,
     meters: Arc<Meters>,
+    /// Held while copies or packs are mended, or emptied.
+    copying: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
@@ -92,6 +107,7 @@ struct State {
     syncing: bool,
     /// The end of the synced entries.
     synced: Location,
+    copied: Copied,
     /// The error of a failed write or sync. The bytes that it covered may be lost even if a later
     /// sync succeeds.
     failed: Option<String>,
@@ -99,22 +115,23 @@ struct State {
 }
 
 impl Packs {
-    /// Opens the packs. Returns the chunks found after `scanned_to`, the position up to which they
-    /// are indexed.
+    /// Opens the packs. Returns the chunks found after the position up to which they are indexed.
+    /// A pack or a copy that is missing or cut is written from the other one.
     pub(crate) fn open(
         layout: &Layout,
-        scanned_to: Location,
-        synced: Location,
+        ends: PackEnds,
         findings: &mut Vec<Finding>,
+        records: Records<'_>,
         meters: Arc<Meters>,
     ) -> Result<(Self, Vec<(ChunkId, Location)>)> {
         let dir = &layout.packs();
+        let PackEnds { scanned_to, synced, copied } = ends;
         let mut state = State::default();
         let mut found = Vec::new();
-        for (number, path) in files::numbered(dir, "pack")? {
-            let number = u32::try_from(number).unwrap_or(u32::MAX);
+        for (number, path) in copies::numbered(dir)? {
             state.last = number;
-            if number < scanned_to.file {
+            findings.extend(copies::restore_cut(dir, number, copied, records)?);
+            if number < scanned_to.file || !path.exists() {
                 continue;
             }
             let scanned_at = if number == scanned_to.file { scanned_to.at } else { 0 };
@@ -126,7 +143,8 @@ impl Packs {
                 findings.push(cut(&path, len, synced_at));
             }
             let from = if len < scanned_at { 0 } else { scanned_at };
-            let end = scan(&path, &file, number, from, &mut found)?;
+            let copy = copies::open_if_there(&copies::path_of(dir, number))?;
+            let end = scan(&path, [Some(&file), copy.as_ref()], number, from, &mut found)?;
             if end < len {
                 let finding = cut_end(layout, &path, &file, end, len)?;
                 // The missing end of such a pack is reported already.
@@ -159,6 +177,8 @@ impl Packs {
             state.last = scanned_to.file;
         }
         state.synced = state.end();
+        let copied = copied.min(state.synced);
+        state.copied = Copied { written: copied, durable: copied };
         if state.last > 0 {
             files::sync_dir(dir)?;
         }
@@ -170,6 +190,7 @@ impl Packs {
                 ended: Condvar::new(),
                 unpacked: Unpacked::of(UNPACKED_MAX),
                 meters,
+                copying: Mutex::new(()),
             },
             found,
         ))
@@ -184,12 +205,16 @@ impl Packs {
         show: &mut dyn FnMut(Vec<(ChunkId, Location)>) -> Result<()>,
     ) -> Result<Self> {
         let mut state = State::default();
-        for (number, path) in files::numbered(dir, "pack")? {
-            let number = u32::try_from(number).unwrap_or(u32::MAX);
+        for (number, path) in copies::numbered(dir)? {
             let mut found = Vec::new();
-            scan(&path, &files::open_read(&path)?, number, 0, &mut found)?;
+            let file = copies::open_if_there(&path)?;
+            let copy_path = copies::path_of(dir, number);
+            let copy = copies::open_if_there(&copy_path)?;
+            scan(&path, [file.as_ref(), copy.as_ref()], number, 0, &mut found)?;
             show(found)?;
             state.last = number;
+            let at = copies::length_of(&copy_path)?;
+            state.copied.written = Location { file: number, at, ..Location::default() };
         }
         // Another process may create the next pack, so its number stays free.
         state.last = state.last.saturating_add(SCRATCH_FROM);
@@ -200,6 +225,7 @@ impl Packs {
             ended: Condvar::new(),
             unpacked: Unpacked::of(UNPACKED_MAX),
             meters,
+            copying: Mutex::new(()),
         })
     }
 
@@ -369,22 +395,16 @@ impl Packs {
 
     /// Returns the bytes of a pack's file, or 0 if it is missing.
     pub(crate) fn length_of(&self, pack: u32) -> Result<u64> {
-        let path = self.path_of(pack);
-        match std::fs::metadata(&path) {
-            Ok(metadata) => Ok(metadata.len()),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(0),
-            Err(e) => Err(files::io("read", &path, &e)),
-        }
+        copies::length_of(&self.path_of(pack))
     }
 
     /// Truncates a pack in which no chunk is named any more. The file stays, so that it is not
     /// reported as missing.
     pub(crate) fn empty(&self, pack: u32) -> Result<()> {
-        let path = self.path_of(pack);
-        let file = files::open_rw(&path)?;
+        let _alone = self.copying.lock();
         self.state.lock().readers.remove(&pack);
         self.unpacked.forget(pack);
-        file.set_len(0).and_then(|()| file.sync_all()).map_err(|e| files::io("empty", &path, &e))
+        copies::empty(&self.dir, pack)
     }
 
     fn reader(&self, pack: u32) -> Result<std::sync::Arc<File>> {

@@ -64,11 +64,27 @@ impl Packs {
         }
     }
 
-    /// Reads a chunk that is in no group, and checks it.
+    /// Reads a chunk that is in no group, and checks it. The copy is read if the pack is damaged.
     fn read_entry(&self, id: &ChunkId, place: Location) -> Result<(ChunkEntry, Vec<u8>)> {
+        let in_pack = self.decode_entry(id, place, self.read_bytes(id, place));
+        let Err(error) = in_pack else { return in_pack };
+        match self.decode_entry(id, place, self.read_copied(id, place)) {
+            Ok(copied) => {
+                tracing::warn!("the copy of a pack is read: {error}");
+                Ok(copied)
+            }
+            Err(_) => Err(error),
+        }
+    }
+
+    fn decode_entry(
+        &self,
+        id: &ChunkId,
+        place: Location,
+        entry: Result<Vec<u8>>,
+    ) -> Result<(ChunkEntry, Vec<u8>)> {
         let what = || format!("pack {} at byte {}", place.file, place.at);
-        let entry = self.read_bytes(id, place)?;
-        let (header, content) = ChunkEntry::decode(&entry).map_err(|e| e.at(what()))?;
+        let (header, content) = ChunkEntry::decode(&entry?).map_err(|e| e.at(what()))?;
         match header.id == *id {
             true => Ok((header, content)),
             false => Err(Error::corrupt(what(), format!("chunk {id}"), header.id)),
@@ -79,7 +95,10 @@ impl Packs {
     /// clears the cache for the pack if the chunk is damaged.
     pub(crate) fn is_intact(&self, id: &ChunkId, place: Location) -> bool {
         let found = match place.member {
-            None => self.read_entry(id, place).map(|(header, _)| header.id),
+            None => {
+                let entry = self.decode_entry(id, place, self.read_bytes(id, place));
+                entry.map(|(header, _)| header.id)
+            }
             Some(member) => {
                 let group = self.read_group(id, place);
                 group.and_then(|group| group.get(member.into()).map(|(found, _)| found))

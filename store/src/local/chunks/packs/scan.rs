@@ -1,6 +1,7 @@
 //! Scanning packs: finding intact entries, and handling the bytes between them.
 
 use std::fs::File;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -43,7 +44,7 @@ pub(crate) fn length(path: &Path, file: &File) -> Result<u64> {
     Ok(metadata.map_err(|e| files::io("read", path, &e))?.len())
 }
 
-/// Returns the finding for a missing pack. A pack has no second copy.
+/// Returns the finding for a missing pack that has no copy.
 pub(crate) fn missing(path: &Path) -> Finding {
     Finding {
         place: path.display().to_string(),
@@ -54,7 +55,7 @@ pub(crate) fn missing(path: &Path) -> Finding {
     }
 }
 
-/// Returns the finding for a pack that lost its end. A pack has no second copy.
+/// Returns the finding for a pack that lost its end, which its copy does not have.
 pub(crate) fn cut(path: &Path, len: u64, recorded: u64) -> Finding {
     Finding {
         place: format!("{} at byte {len}", path.display()),
@@ -66,46 +67,80 @@ pub(crate) fn cut(path: &Path, len: u64, recorded: u64) -> Finding {
     }
 }
 
-/// Collects the intact entries from `at` on, and returns their end. Damage between two entries is
-/// skipped: it affects no other chunk.
+/// Collects the intact entries from `at` on, and returns their end. An entry that only the copy has
+/// is one of them. Damage between two entries is skipped: it affects no other chunk.
 pub(crate) fn scan(
     path: &Path,
-    file: &File,
+    files: [Option<&File>; 2],
     pack: u32,
-    mut at: u64,
+    at: u64,
     found: &mut Vec<(ChunkId, Location)>,
 ) -> Result<u64> {
-    let len = length(path, file)?;
-    while at < len {
-        match intact_at(file, at) {
-            Some(intact) => {
-                let len = intact.len;
-                found.extend(intact.places(pack, at));
-                at += u64::from(len);
-            }
-            None => match next_intact(path, file, at + 1)? {
-                Some(next) => at = next,
-                None => break,
-            },
+    walk(path, files, at..u64::MAX, &mut |at, entry, _| {
+        found.extend(entry.places(pack, at));
+        Ok(())
+    })
+}
+
+/// The file that an entry is read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    Pack,
+    Copy,
+}
+
+/// Passes the intact entries of a pack that begin in a range to `each`, with those that only its
+/// copy has. Returns their end.
+pub(super) fn walk(
+    path: &Path,
+    [file, copy]: [Option<&File>; 2],
+    Range { start: mut at, end }: Range<u64>,
+    each: &mut dyn FnMut(u64, &IntactEntry, Source) -> Result<()>,
+) -> Result<u64> {
+    let sources = [(file, Source::Pack), (copy, Source::Copy)];
+    let sources = sources.into_iter().filter_map(|(file, source)| Some((file?, source)));
+    while at < end {
+        let found = sources.clone().find_map(|(file, source)| Some((intact_at(file, at)?, source)));
+        if let Some((intact, source)) = found {
+            each(at, &intact, source)?;
+            at += intact.bytes.len() as u64;
+            continue;
+        }
+        let mut next = None;
+        for (file, _) in sources.clone() {
+            let found =
+                if at < length(path, file)? { next_intact(path, file, at + 1)? } else { None };
+            next = next.into_iter().chain(found).min();
+        }
+        match next {
+            Some(next) => at = next,
+            None => break,
         }
     }
     Ok(at)
 }
 
 /// An intact entry.
-struct IntactEntry {
-    len: u32,
+pub(super) struct IntactEntry {
+    pub(super) bytes: Vec<u8>,
     /// The chunk, or the members of a group.
     ids: Vec<ChunkId>,
-    is_group: bool,
+    pub(super) is_group: bool,
 }
 
 impl IntactEntry {
+    /// Returns `true` if these bytes are an intact entry of one chunk.
+    pub(super) fn is_chunk(entry: &[u8]) -> bool {
+        ChunkEntry::decode_header(entry).is_ok_and(|header| {
+            entry.len() == ChunkEntry::HEADER_LEN + header.stored_len() && header.is_intact(entry)
+        })
+    }
+
     /// Returns its chunks with their locations.
-    fn places(self, pack: u32, at: u64) -> impl Iterator<Item = (ChunkId, Location)> {
-        let Self { len, is_group, .. } = self;
+    fn places(&self, pack: u32, at: u64) -> impl Iterator<Item = (ChunkId, Location)> {
+        let (len, is_group) = (self.bytes.len() as u32, self.is_group);
         let place = move |n: u16| Location { file: pack, at, len, member: is_group.then_some(n) };
-        (self.ids.into_iter().zip(0_u16..)).map(move |(id, n)| (id, place(n)))
+        (self.ids.iter().zip(0_u16..)).map(move |(id, n)| (*id, place(n)))
     }
 }
 
@@ -119,16 +154,14 @@ fn intact_at(file: &File, at: u64) -> Option<IntactEntry> {
         entry.resize(header.entry_len(), 0);
         file.read_exact_at(&mut entry, at).ok()?;
         let ids = header.is_intact(&entry).then(|| ChunkGroup::ids(&entry))?;
-        return Some(IntactEntry { len: entry.len() as u32, ids: ids.ok()?, is_group: true });
+        let ids = ids.ok()?;
+        return Some(IntactEntry { bytes: entry, ids, is_group: true });
     }
     let header = ChunkEntry::decode_header(&entry).ok()?;
     entry.resize(ChunkEntry::HEADER_LEN + header.stored_len(), 0);
     file.read_exact_at(&mut entry, at).ok()?;
-    header.is_intact(&entry).then(|| IntactEntry {
-        len: entry.len() as u32,
-        ids: vec![header.id],
-        is_group: false,
-    })
+    let ids = vec![header.id];
+    header.is_intact(&entry).then_some(IntactEntry { bytes: entry, ids, is_group: false })
 }
 
 /// Returns the beginning of the next intact entry, from `at` on.
@@ -156,7 +189,7 @@ fn next_intact(path: &Path, file: &File, mut at: u64) -> Result<Option<u64>> {
 pub(crate) fn intact_in(path: &Path, pack: u32) -> Result<Vec<u64>> {
     let file = files::open_read(path)?;
     let mut found = Vec::new();
-    scan(path, &file, pack, 0, &mut found)?;
+    scan(path, [Some(&file), None], pack, 0, &mut found)?;
     let mut intact = Vec::with_capacity(found.len());
     let entries = found.chunk_by(|(_, a), (_, b)| a.at == b.at);
     for (place, chunks) in entries.filter_map(|all| all.first().map(|(_, place)| (place, all))) {

@@ -1,0 +1,335 @@
+//! Copies of packs: the second copy of chunks that are in no group.
+//!
+//! `packs/0000000001.copy` has the bytes of such an entry where `0000000001.pack` has them, and
+//! holes where the pack has groups: files that were captured have one copy. A copy follows its pack
+//! in each round of the applier once the entries there are synced, and is as long as what it has
+//! followed.
+
+use std::cmp::Ordering;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind as ErrorOf};
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use milepost_codec::{CHUNK_RAW_MAX, ChunkEntry, ChunkId, Error, Result};
+
+use crate::files;
+use crate::local::chunks::packs::Packs;
+use crate::local::chunks::packs::scan::{IntactEntry, Source, length, walk};
+use crate::local::location::Location;
+use crate::open_report::{Finding, Outcome};
+
+/// The first bytes of a copy while it is emptied with its pack.
+const EMPTYING: &[u8] = b"MPEMPTY\0";
+
+/// All bytes of a pack.
+const ALL: Range<u64> = 0..u64::MAX;
+
+/// The maximum length of an entry of one chunk.
+const ENTRY_MAX: usize = ChunkEntry::HEADER_LEN + CHUNK_RAW_MAX;
+
+/// The ends of the entries that have a copy, and of those whose copy survives power loss.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Copied {
+    pub(crate) written: Location,
+    pub(crate) durable: Location,
+}
+
+/// Records a finding before it is repaired.
+pub(crate) type Record<'a> = &'a dyn Fn(&Finding) -> Result<()>;
+
+/// Records findings of packs, and of copies.
+pub(crate) type Records<'a> = [Record<'a>; 2];
+
+/// Returns the path of a copy.
+pub(crate) fn path_of(dir: &Path, pack: u32) -> PathBuf {
+    files::numbered_path(dir, u64::from(pack), "copy")
+}
+
+/// Returns the numbers and paths of packs that are there, or whose copy is.
+pub(super) fn numbered(dir: &Path) -> Result<Vec<(u32, PathBuf)>> {
+    let mut numbers: Vec<u64> = Vec::new();
+    for extension in ["pack", "copy"] {
+        numbers.extend(files::numbered(dir, extension)?.iter().map(|(number, _)| number));
+    }
+    numbers.sort_unstable();
+    numbers.dedup();
+    let path = |number| files::numbered_path(dir, number, "pack");
+    Ok(numbers.into_iter().map(|n| (u32::try_from(n).unwrap_or(u32::MAX), path(n))).collect())
+}
+
+/// Opens a file, or returns `None` if it is missing.
+pub(super) fn open_if_there(path: &Path) -> Result<Option<File>> {
+    match path.try_exists() {
+        Ok(false) => Ok(None),
+        _ => files::open_read(path).map(Some),
+    }
+}
+
+/// Returns the bytes of a file, or 0 if it is missing.
+pub(super) fn length_of(path: &Path) -> Result<u64> {
+    match fs::metadata(path) {
+        Ok(metadata) => Ok(metadata.len()),
+        Err(e) if e.kind() == ErrorOf::NotFound => Ok(0),
+        Err(e) => Err(files::io("read", path, &e)),
+    }
+}
+
+/// Writes a pack or a copy that is missing or cut out of the other one. Returns what was damaged.
+pub(super) fn restore_cut(
+    dir: &Path,
+    pack: u32,
+    copied: Location,
+    records: Records<'_>,
+) -> Result<Vec<Finding>> {
+    let (path, copy) = (files::numbered_path(dir, u64::from(pack), "pack"), path_of(dir, pack));
+    if is_emptying(&copy)? {
+        empty(dir, pack)?;
+    }
+    let (copy_len, mut findings) = (length_of(&copy)?, Vec::new());
+    if length_of(&path)? < copy_len {
+        findings.extend(mend_pack(dir, pack, records[0])?);
+    }
+    let expected = copied_end(pack, copied, length_of(&path)?);
+    if copy_len < expected {
+        findings.extend(mend_copy(dir, pack, expected, records[1])?);
+    }
+    Ok(findings)
+}
+
+/// Returns the length of a copy; `len` is that of its pack.
+fn copied_end(pack: u32, copied: Location, len: u64) -> u64 {
+    match pack.cmp(&copied.file) {
+        Ordering::Less => len,
+        Ordering::Equal => copied.at,
+        Ordering::Greater => 0,
+    }
+}
+
+/// Writes entries of a pack that are damaged or missing out of its copy. Returns the finding if
+/// there are any.
+pub(super) fn mend_pack(dir: &Path, pack: u32, record: Record<'_>) -> Result<Option<Finding>> {
+    let (path, copy) = (files::numbered_path(dir, u64::from(pack), "pack"), path_of(dir, pack));
+    let Some(copy_file) = open_if_there(&copy)? else { return Ok(None) };
+    let old = open_if_there(&path)?;
+    let mut damaged = 0_u64;
+    walk(&path, [old.as_ref(), Some(&copy_file)], ALL, &mut |_, _, source| {
+        damaged += u64::from(source == Source::Copy);
+        Ok(())
+    })?;
+    if damaged == 0 {
+        return Ok(None);
+    }
+    let finding = Finding {
+        place: path.display().to_string(),
+        message: format!("{} damaged or missing in the pack; its copy has them", count(damaged)),
+        outcome: Outcome::Repaired,
+    };
+    record(&finding)?;
+    let file = files::open_rw(&path)?;
+    walk(&path, [Some(&file), Some(&copy_file)], ALL, &mut |at, entry, source| match source {
+        Source::Pack => Ok(()),
+        Source::Copy => {
+            file.write_all_at(&entry.bytes, at).map_err(|e| files::io("write", &path, &e))
+        }
+    })?;
+    file.sync_all().map_err(|e| files::io("sync", &path, &e))?;
+    files::sync_dir(dir)?;
+    Ok(Some(finding))
+}
+
+/// Writes entries of a copy that are damaged or missing up to `end` out of its pack. Returns the
+/// finding if there are any.
+pub(super) fn mend_copy(
+    dir: &Path,
+    pack: u32,
+    end: u64,
+    record: Record<'_>,
+) -> Result<Option<Finding>> {
+    let (path, copy) = (files::numbered_path(dir, u64::from(pack), "pack"), path_of(dir, pack));
+    let Some(file) = open_if_there(&path)? else { return Ok(None) };
+    let old = open_if_there(&copy)?;
+    let mut damaged = 0_u64;
+    walk(&path, [Some(&file), None], 0..end, &mut |at, entry, _| {
+        let is_copied =
+            entry.is_group || old.as_ref().is_some_and(|old| holds(old, at, &entry.bytes));
+        damaged += u64::from(!is_copied);
+        Ok(())
+    })?;
+    if damaged == 0 {
+        return Ok(None);
+    }
+    let finding = Finding {
+        place: copy.display().to_string(),
+        message: format!("{} damaged or missing in the copy; its pack has them", count(damaged)),
+        outcome: Outcome::Repaired,
+    };
+    record(&finding)?;
+    copy_range(dir, pack, 0..end)?;
+    sync(dir, pack)?;
+    Ok(Some(finding))
+}
+
+/// Empties a pack and its copy. The copy is marked first: no entry of the pack comes back from it,
+/// and an opening completes what was interrupted.
+pub(super) fn empty(dir: &Path, pack: u32) -> Result<()> {
+    let (path, copy) = (files::numbered_path(dir, u64::from(pack), "pack"), path_of(dir, pack));
+    let io = |path: &Path, done: io::Result<()>| done.map_err(|e| files::io("empty", path, &e));
+    let target = copy.exists().then(|| files::open_rw(&copy)).transpose()?;
+    if let Some(target) = &target {
+        let marked = target.write_all_at(EMPTYING, 0);
+        let marked = marked.and_then(|()| target.set_len(EMPTYING.len() as u64));
+        io(&copy, marked.and_then(|()| target.sync_all()))?;
+    }
+    let file = files::open_rw(&path)?;
+    io(&path, file.set_len(0).and_then(|()| file.sync_all()))?;
+    match &target {
+        Some(target) => io(&copy, target.set_len(0).and_then(|()| target.sync_all())),
+        None => Ok(()),
+    }
+}
+
+/// Returns `true` if the emptying of a pack was interrupted.
+fn is_emptying(copy: &Path) -> Result<bool> {
+    Ok(open_if_there(copy)?.is_some_and(|file| holds(&file, 0, EMPTYING)))
+}
+
+fn count(entries: u64) -> String {
+    match entries {
+        1 => "1 chunk is".to_owned(),
+        _ => format!("{entries} chunks are"),
+    }
+}
+
+/// Returns `true` if a file has these bytes.
+fn holds(file: &File, at: u64, bytes: &[u8]) -> bool {
+    let mut found = vec![0; bytes.len()];
+    file.read_exact_at(&mut found, at).is_ok() && found == bytes
+}
+
+/// Copies the entries of a pack between two places. Damaged ones are left out: the copy may have
+/// them intact.
+fn copy_range(dir: &Path, pack: u32, range: Range<u64>) -> Result<()> {
+    let (path, copy) = (files::numbered_path(dir, u64::from(pack), "pack"), path_of(dir, pack));
+    let (Some(file), false) = (open_if_there(&path)?, range.is_empty()) else { return Ok(()) };
+    let target = files::open_rw(&copy)?;
+    let io = |e| files::io("write", &copy, &e);
+    // Also what is there already: a failed sync may have lost it.
+    walk(&path, [Some(&file), None], range.clone(), &mut |at, entry, _| match entry.is_group {
+        true => Ok(()),
+        false => target.write_all_at(&entry.bytes, at).map_err(io),
+    })?;
+    if length(&copy, &target)? < range.end {
+        target.set_len(range.end).map_err(io)?;
+    }
+    Ok(())
+}
+
+/// Makes a copy survive power loss.
+fn sync(dir: &Path, pack: u32) -> Result<()> {
+    let copy = path_of(dir, pack);
+    let Some(file) = open_if_there(&copy)? else { return Ok(()) };
+    file.sync_all().map_err(|e| files::io("sync", &copy, &e))?;
+    files::sync_dir(dir)
+}
+
+impl Packs {
+    /// Copies the synced entries that have no copy yet. After an error the next call tries again.
+    pub(crate) fn copy(&self) -> Result<()> {
+        let _alone = self.copying.lock();
+        self.copy_synced().inspect_err(|_| self.copy_again())
+    }
+
+    /// Makes the next call copy all entries whose copy is not synced.
+    fn copy_again(&self) {
+        let copied = &mut self.state.lock().copied;
+        copied.written = copied.durable;
+    }
+
+    fn copy_synced(&self) -> Result<()> {
+        loop {
+            let Copied { written: from, durable } = self.copied();
+            let to = self.synced();
+            if self.scratch.is_some() || from >= to {
+                return Ok(());
+            }
+            let is_last = from.file == to.file;
+            let end = if is_last { to.at } else { self.length_of(from.file)? };
+            copy_range(&self.dir, from.file, from.at..end)?;
+            self.state.lock().copied = match is_last {
+                true => Copied { written: to, durable },
+                false => {
+                    sync(&self.dir, from.file)?;
+                    let next = Location { file: from.file + 1, ..Location::default() };
+                    Copied { written: next, durable: next }
+                }
+            };
+        }
+    }
+
+    /// Copies the synced entries that have no copy yet, and makes all copies survive power loss.
+    pub(crate) fn sync_copies(&self) -> Result<()> {
+        let _alone = self.copying.lock();
+        let synced = || {
+            self.copy_synced()?;
+            let Copied { written, durable } = self.copied();
+            if durable < written {
+                sync(&self.dir, written.file)?;
+                self.state.lock().copied.durable = written;
+            }
+            Ok(())
+        };
+        synced().inspect_err(|_| self.copy_again())
+    }
+
+    /// Returns the ends of the entries that are copied.
+    pub(crate) fn copied(&self) -> Copied {
+        self.state.lock().copied
+    }
+
+    /// Mends packs and copies, each from the other. Returns what was damaged.
+    pub(crate) fn mend(&self, records: Records<'_>) -> Result<Vec<Finding>> {
+        let mut findings = Vec::new();
+        for pack in self.numbers() {
+            let _alone = self.copying.lock();
+            findings.extend(mend_pack(&self.dir, pack, records[0])?);
+            // A file that was missing is another one now.
+            self.state.lock().readers.remove(&pack);
+            let copied = self.copied().written;
+            let end = copied_end(pack, copied, self.length_of(pack)?);
+            findings.extend(mend_copy(&self.dir, pack, end, records[1])?);
+        }
+        Ok(findings)
+    }
+
+    /// Returns the bytes of an entry from the copy. Only chunks that are in no group have one.
+    pub(super) fn read_copied(&self, id: &ChunkId, place: Location) -> Result<Vec<u8>> {
+        let what = || format!("copy of pack {} at byte {}", place.file, place.at);
+        let none = || Error::corrupt(what(), format!("chunk {id}"), "none");
+        let copy = path_of(&self.dir, place.file);
+        let has_copy = place.member.is_none() && place.len as usize <= ENTRY_MAX;
+        let file = open_if_there(&copy)?.filter(|_| has_copy).ok_or_else(none)?;
+        let mut entry = vec![0; place.len as usize];
+        file.read_exact_at(&mut entry, place.at).map_err(|_| none())?;
+        match IntactEntry::is_chunk(&entry) {
+            true => Ok(entry),
+            false => Err(none()),
+        }
+    }
+
+    /// Returns the bytes of an entry that is moved: those of the copy if the pack's are damaged.
+    pub(crate) fn intact_bytes(&self, id: &ChunkId, place: Location) -> Result<Vec<u8>> {
+        let bytes = self.read_bytes(id, place);
+        if place.member.is_some() || bytes.as_deref().is_ok_and(IntactEntry::is_chunk) {
+            return bytes;
+        }
+        self.read_copied(id, place).or(bytes)
+    }
+
+    /// Returns `true` if the copy of a chunk is intact.
+    pub(crate) fn is_copy_intact(&self, id: &ChunkId, place: Location) -> bool {
+        self.read_copied(id, place)
+            .is_ok_and(|entry| ChunkEntry::decode(&entry).is_ok_and(|(header, _)| header.id == *id))
+    }
+}
