@@ -67,8 +67,19 @@ fn a_command_that_the_user_ends_goes_back(agent: Agent) {
     let runs = || !home.running(&["sleep", "600"]).is_empty();
     assert!(home.until(|| home.text("new.txt").is_some() && runs()), "{}", screen.text());
     let mut keys = screen.master.take_writer().unwrap();
-    keys.write_all(b"\x1b").unwrap();
-    keys.flush().unwrap();
+    let mut press = |key: &str| {
+        keys.write_all(key.as_bytes()).unwrap();
+        keys.flush().unwrap();
+    };
+    press("\x1b");
+    // Codex goes on with a command that has begun some time ago, until it is told to stop it.
+    let goes_on = || ["interrupted", "/stop to close"].iter().all(|it| screen.text().contains(it));
+    assert!(home.until(|| !runs() || goes_on()), "{}", screen.text());
+    if runs() {
+        press("/stop");
+        assert!(home.until(|| screen.text().contains("stop all")), "{}", screen.text());
+        press("\r");
+    }
     assert!(home.until(|| !runs()), "{}", screen.text());
     all_goes_back(&home, &format!("{}~1", session(&home)), &files);
 }
