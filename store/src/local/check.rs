@@ -58,15 +58,15 @@ fn check_packs(shared: &Inner, storage: &mut StorageCheck) -> Result<()> {
             };
             let id = keys::chunk_id(key).unwrap_or(ChunkId([0; 32]));
             // A chunk stored since the pack was read is checked separately.
+            let placed = packs::placed(&id, place);
             let is_intact =
-                intact_at.binary_search(&place.at).is_ok() || shared.packs.is_intact(&id, place);
-            let has_copy = place.member.is_none() && place < copied;
-            let is_copied = has_copy
-                && (copies_at.binary_search(&place.at).is_ok()
-                    || shared.packs.is_copy_intact(&id, place));
+                intact_at.binary_search(&placed).is_ok() || shared.packs.is_intact(&id, place);
+            let needs_copy = place.member.is_none() && place < copied;
+            let is_copied =
+                copies_at.binary_search(&placed).is_ok() || shared.packs.is_copy_intact(&id, place);
             // A chunk that a compaction moved since is counted, and checked at its new location.
             let is_moved = || shared.kv.get(key).is_ok_and(|now| now.as_deref() != Some(value));
-            if is_intact && (is_copied || !has_copy) || is_moved() {
+            if is_intact && (is_copied || !needs_copy) || is_moved() {
                 storage.chunks += 1;
                 return;
             }
@@ -188,6 +188,6 @@ mod tests {
             compaction::packs::compact(shared, HashSet::new(), after, &forget, &mut |_| Ok(()));
         assert_eq!(done.unwrap_err().kind(), ErrorKind::Corrupt);
         let path = shared.packs.path_of(place.file);
-        assert_eq!(packs::intact_in(&path, place.file).unwrap(), [place.at]);
+        assert_eq!(packs::intact_in(&path, place.file).unwrap(), [packs::placed(&id, place)]);
     }
 }

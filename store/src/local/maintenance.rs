@@ -1,6 +1,6 @@
 //! Maintenance of the local store: waiting for the applier, checks, compaction, closing.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::slice::from_ref;
 use std::sync::Arc;
@@ -173,7 +173,14 @@ impl Maintenance for LocalStore {
             }
         };
         let (of_pack, of_copy) = (record(copies::COPY_OF_PACK), record(copies::PACK));
-        findings.extend(shared.packs.mend([&of_pack, &of_copy])?);
+        let named = match compaction::packs::named(shared, u32::MAX) {
+            // The index is rebuilt first.
+            Err(error) if error.kind() == ErrorKind::Corrupt => BTreeMap::new(),
+            named => named?,
+        };
+        for (pack, named) in named {
+            findings.extend(shared.packs.mend(pack, &named, [&of_pack, &of_copy])?);
+        }
         shared.layout.record_mended(shared.clock.now_us())?;
         Ok(findings)
     }

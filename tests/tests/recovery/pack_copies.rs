@@ -119,12 +119,41 @@ fn a_rebuild_of_sled_finds_the_chunks_that_only_a_copy_has() {
     let engine = Engine::open(&root, options()).unwrap();
     reads_all(&engine);
     engine.close().unwrap();
-    // So does a store that is opened for reading.
+    let report = repair(&root, &options(), false).unwrap();
+    assert!(report.is_whole() && is_equal(&pack), "{report:?}");
+    // A store that is opened for reading finds them, too.
     fs::remove_file(&pack).unwrap();
     let engine = Engine::open(&root, options().only_reads(true)).unwrap();
     reads_all(&engine);
     engine.close().unwrap();
     assert!(!pack.exists(), "opened for reading, nothing is written");
+}
+
+#[test]
+fn a_pack_that_was_replaced_by_another_one_does_not_reach_the_copy() {
+    let dir = tempfile::tempdir().unwrap();
+    let (root, other) = (dir.path().join("store"), dir.path().join("other"));
+    let pack = large(&root);
+    let engine = Engine::open(&other, options()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    for n in 100..100 + EVENTS {
+        task.append(body(n)).unwrap();
+    }
+    drop(task);
+    engine.close().unwrap();
+    let copied = fs::read(folder::copy_of(&pack)).unwrap();
+    let mut bytes = fs::read(other.join("packs").join(name(&pack))).unwrap();
+    bytes.resize(copied.len(), 0);
+    fs::write(&pack, bytes).unwrap();
+
+    let engine = Engine::open(&root, options()).unwrap();
+    reads_all(&engine);
+    let faults = engine.integrity().verify(None, &mut |_, _| {}).unwrap().faults;
+    assert!(faults.len() >= EVENTS as usize, "{faults:?}");
+    engine.close().unwrap();
+    let report = repair(&root, &options(), false).unwrap();
+    assert!(report.is_whole(), "{report:?}");
+    assert!(fs::read(&pack).unwrap() == copied && is_equal(&pack));
 }
 
 #[test]
@@ -195,4 +224,10 @@ fn captured_files_take_room_once() {
     let pack = folder::files(&root.join("packs"), ".pack").unwrap().remove(0);
     assert!(on_disk(&pack) > 200_000, "{}", on_disk(&pack));
     assert!(on_disk(&folder::copy_of(&pack)) < 10_000, "groups are holes in the copy");
+    // They have one copy, and their loss is told.
+    fs::remove_file(&pack).unwrap();
+    let engine = Engine::open(&root, options()).unwrap();
+    let findings = &engine.store().report().findings;
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert_eq!(findings[0].outcome, Outcome::Left);
 }

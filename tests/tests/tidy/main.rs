@@ -26,7 +26,7 @@ const CRATES: [(&str, usize); 17] = [
     // Sources of pieces of states; heads of lineages of which no record is left; bodies that come
     // again and their chunks in memory, which take a third of sessions off the disk; copies of packs,
     // without which damage of one file loses bodies.
-    ("store", 14_160),
+    ("store", 14_215),
     // Records of repairs; attached data that a removal carries on; pieces of states that are made of
     // their events again, in place of a third copy.
     ("engine", 21_300),

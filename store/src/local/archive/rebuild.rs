@@ -99,6 +99,7 @@ pub(crate) fn mend_archive(shared: &Inner) -> Result<Vec<Finding>> {
 fn apply_all(shared: &Inner) -> Result<()> {
     applier::all(shared)?;
     shared.packs.sync()?;
+    shared.packs.sync_copies()?;
     shared.kv.sync()
 }
 

@@ -50,20 +50,7 @@ pub(crate) fn compact(
 ) -> Result<()> {
     of_snapshots(shared, &mut reachable)?;
     of_bases(shared, &mut reachable)?;
-    let mut packs: BTreeMap<u32, Vec<(ChunkId, Location)>> = BTreeMap::new();
-    let mut damaged = None;
-    shared.kv.walk(&keys::all(KeyKind::Chunk), &mut |key, value| match (
-        keys::chunk_id(key),
-        Location::decode(value),
-    ) {
-        (Some(id), Ok(place)) if place.file < first => {
-            packs.entry(place.file).or_default().push((id, place));
-        }
-        (_, Err(error)) => damaged = Some(error),
-        _ => {}
-    })?;
-    // The entry's chunk would be removed with its pack.
-    damaged.map_or(Ok(()), Err)?;
+    let mut packs = named(shared, first)?;
     let all = u64::from(first.saturating_sub(1));
     let mut mover = ChunkMover::new(shared);
     for pack in 1..first {
@@ -77,6 +64,24 @@ pub(crate) fn compact(
         }
     }
     mover.finish()
+}
+
+/// Returns the chunks that the index names in each pack before `first`. `Corrupt`: a location cannot
+/// be read, so the chunk would be removed with its pack.
+pub(crate) fn named(shared: &Inner, first: u32) -> Result<BTreeMap<u32, Vec<(ChunkId, Location)>>> {
+    let mut packs: BTreeMap<u32, Vec<(ChunkId, Location)>> = BTreeMap::new();
+    let mut damaged = None;
+    shared.kv.walk(&keys::all(KeyKind::Chunk), &mut |key, value| match (
+        keys::chunk_id(key),
+        Location::decode(value),
+    ) {
+        (Some(id), Ok(place)) if place.file < first => {
+            packs.entry(place.file).or_default().push((id, place));
+        }
+        (_, Err(error)) => damaged = Some(error),
+        _ => {}
+    })?;
+    damaged.map_or(Ok(packs), Err)
 }
 
 fn compact_one(

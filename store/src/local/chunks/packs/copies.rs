@@ -16,7 +16,7 @@ use milepost_codec::{CHUNK_RAW_MAX, ChunkEntry, ChunkId, Error, Result};
 
 use crate::files;
 use crate::local::chunks::packs::Packs;
-use crate::local::chunks::packs::scan::{IntactEntry, Source, length, walk};
+use crate::local::chunks::packs::scan::{Source, cut, length, walk};
 use crate::local::location::Location;
 use crate::open_report::{Finding, Outcome};
 
@@ -87,9 +87,13 @@ pub(super) fn restore_cut(
     if is_emptying(&copy)? {
         empty(dir, pack)?;
     }
-    let (copy_len, mut findings) = (length_of(&copy)?, Vec::new());
-    if length_of(&path)? < copy_len {
-        findings.extend(mend_pack(dir, pack, records[0])?);
+    let (len, copy_len, mut findings) = (length_of(&path)?, length_of(&copy)?, Vec::new());
+    if len < copy_len {
+        let (mended, lost) = mend_pack(dir, pack, records[0])?;
+        findings.extend(mended);
+        if lost {
+            findings.push(cut(&path, len, copy_len));
+        }
     }
     let expected = copied_end(pack, copied, length_of(&path)?);
     if copy_len < expected {
@@ -107,49 +111,46 @@ fn copied_end(pack: u32, copied: Location, len: u64) -> u64 {
     }
 }
 
-/// Writes entries of a pack that are damaged or missing out of its copy. Returns the finding if
-/// there are any.
-pub(super) fn mend_pack(dir: &Path, pack: u32, record: Record<'_>) -> Result<Option<Finding>> {
+/// Writes entries of a cut pack out of its copy. Returns the finding if there are any, and `true`
+/// if bytes are lost: captured files, of which the copy has none.
+fn mend_pack(dir: &Path, pack: u32, record: Record<'_>) -> Result<(Option<Finding>, bool)> {
     let (path, copy) = (files::numbered_path(dir, u64::from(pack), "pack"), path_of(dir, pack));
-    let Some(copy_file) = open_if_there(&copy)? else { return Ok(None) };
+    let Some(copy_file) = open_if_there(&copy)? else { return Ok((None, false)) };
     let old = open_if_there(&path)?;
-    let mut damaged = 0_u64;
-    walk(&path, [old.as_ref(), Some(&copy_file)], ALL, &mut |_, _, source| {
+    let (mut damaged, mut intact) = (0_u64, 0);
+    walk(&path, [old.as_ref(), Some(&copy_file)], ALL, &mut |_, entry, source| {
         damaged += u64::from(source == Source::Copy);
+        intact += entry.bytes.len() as u64;
         Ok(())
     })?;
+    let lost = intact < length(&copy, &copy_file)?;
     if damaged == 0 {
-        return Ok(None);
+        return Ok((None, lost));
     }
-    let finding = Finding {
-        place: path.display().to_string(),
-        message: format!("{} damaged or missing in the pack; its copy has them", count(damaged)),
-        outcome: Outcome::Repaired,
-    };
+    let finding = mended(&path, damaged, "copy");
     record(&finding)?;
     let file = files::open_rw(&path)?;
-    walk(&path, [Some(&file), Some(&copy_file)], ALL, &mut |at, entry, source| match source {
-        Source::Pack => Ok(()),
-        Source::Copy => {
-            file.write_all_at(&entry.bytes, at).map_err(|e| files::io("write", &path, &e))
-        }
-    })?;
-    file.sync_all().map_err(|e| files::io("sync", &path, &e))?;
-    files::sync_dir(dir)?;
-    Ok(Some(finding))
+    let io = |e| files::io("write", &path, &e);
+    let len = length(&path, &file)?;
+    let written =
+        walk(&path, [Some(&file), Some(&copy_file)], ALL, &mut |at, entry, source| match source {
+            Source::Pack => Ok(()),
+            Source::Copy => file.write_all_at(&entry.bytes, at).map_err(io),
+        });
+    let synced = written.and_then(|_| file.sync_all().map_err(io));
+    // Shorter than its copy, it is mended by the next opening.
+    let synced = synced.inspect_err(|_| drop(file.set_len(len)));
+    synced.and_then(|()| files::sync_dir(dir))?;
+    Ok((Some(finding), lost))
 }
 
-/// Writes entries of a copy that are damaged or missing up to `end` out of its pack. Returns the
-/// finding if there are any.
-pub(super) fn mend_copy(
-    dir: &Path,
-    pack: u32,
-    end: u64,
-    record: Record<'_>,
-) -> Result<Option<Finding>> {
+/// Writes a copy that is missing or cut out of its pack, up to `end`. Returns the finding if the
+/// copy lacks entries.
+fn mend_copy(dir: &Path, pack: u32, end: u64, record: Record<'_>) -> Result<Option<Finding>> {
     let (path, copy) = (files::numbered_path(dir, u64::from(pack), "pack"), path_of(dir, pack));
     let Some(file) = open_if_there(&path)? else { return Ok(None) };
     let old = open_if_there(&copy)?;
+    let len = length_of(&copy)?;
     let mut damaged = 0_u64;
     walk(&path, [Some(&file), None], 0..end, &mut |at, entry, _| {
         let is_copied =
@@ -160,14 +161,11 @@ pub(super) fn mend_copy(
     if damaged == 0 {
         return Ok(None);
     }
-    let finding = Finding {
-        place: copy.display().to_string(),
-        message: format!("{} damaged or missing in the copy; its pack has them", count(damaged)),
-        outcome: Outcome::Repaired,
-    };
+    let finding = mended(&copy, damaged, "pack");
     record(&finding)?;
-    copy_range(dir, pack, 0..end)?;
-    sync(dir, pack)?;
+    let synced = copy_range(dir, pack, 0..end).and_then(|()| sync(dir, pack));
+    // Shorter than its pack, it is mended by the next opening.
+    synced.inspect_err(|_| drop(files::open_rw(&copy).map(|copy| copy.set_len(len))))?;
     Ok(Some(finding))
 }
 
@@ -176,7 +174,9 @@ pub(super) fn mend_copy(
 pub(super) fn empty(dir: &Path, pack: u32) -> Result<()> {
     let (path, copy) = (files::numbered_path(dir, u64::from(pack), "pack"), path_of(dir, pack));
     let io = |path: &Path, done: io::Result<()>| done.map_err(|e| files::io("empty", path, &e));
-    let target = copy.exists().then(|| files::open_rw(&copy)).transpose()?;
+    let is_there = copy.try_exists();
+    let is_there = is_there.map_err(|e| files::io("look at", &copy, &e))?;
+    let target = is_there.then(|| files::open_rw(&copy)).transpose()?;
     if let Some(target) = &target {
         let marked = target.write_all_at(EMPTYING, 0);
         let marked = marked.and_then(|()| target.set_len(EMPTYING.len() as u64));
@@ -195,10 +195,39 @@ fn is_emptying(copy: &Path) -> Result<bool> {
     Ok(open_if_there(copy)?.is_some_and(|file| holds(&file, 0, EMPTYING)))
 }
 
-fn count(entries: u64) -> String {
-    match entries {
+/// Writes entries of a file again, as `read` returns them.
+fn rewrite(
+    path: &Path,
+    entries: &[(ChunkId, Location)],
+    from: &str,
+    record: Record<'_>,
+    read: &dyn Fn(&ChunkId, Location) -> Result<Vec<u8>>,
+) -> Result<Option<Finding>> {
+    if entries.is_empty() {
+        return Ok(None);
+    }
+    let finding = mended(path, entries.len() as u64, from);
+    record(&finding)?;
+    let file = files::open_rw(path)?;
+    let io = |e| files::io("write", path, &e);
+    for (id, place) in entries {
+        file.write_all_at(&read(id, *place)?, place.at).map_err(io)?;
+    }
+    file.sync_all().map_err(io)?;
+    files::sync_parent(path)?;
+    Ok(Some(finding))
+}
+
+/// Returns the finding for entries of a file that are written again.
+fn mended(path: &Path, entries: u64, from: &str) -> Finding {
+    let entries = match entries {
         1 => "1 chunk is".to_owned(),
         _ => format!("{entries} chunks are"),
+    };
+    Finding {
+        place: path.display().to_string(),
+        message: format!("{entries} damaged or missing, and written again from the {from}"),
+        outcome: Outcome::Repaired,
     }
 }
 
@@ -238,11 +267,11 @@ impl Packs {
     /// Copies the synced entries that have no copy yet. After an error the next call tries again.
     pub(crate) fn copy(&self) -> Result<()> {
         let _alone = self.copying.lock();
-        self.copy_synced().inspect_err(|_| self.copy_again())
+        self.copy_synced().inspect_err(|_| self.forget_unsynced())
     }
 
     /// Makes the next call copy all entries whose copy is not synced.
-    fn copy_again(&self) {
+    fn forget_unsynced(&self) {
         let copied = &mut self.state.lock().copied;
         copied.written = copied.durable;
     }
@@ -280,7 +309,7 @@ impl Packs {
             }
             Ok(())
         };
-        synced().inspect_err(|_| self.copy_again())
+        synced().inspect_err(|_| self.forget_unsynced())
     }
 
     /// Returns the ends of the entries that are copied.
@@ -288,18 +317,33 @@ impl Packs {
         self.state.lock().copied
     }
 
-    /// Mends packs and copies, each from the other. Returns what was damaged.
-    pub(crate) fn mend(&self, records: Records<'_>) -> Result<Vec<Finding>> {
-        let mut findings = Vec::new();
-        for pack in self.numbers() {
-            let _alone = self.copying.lock();
-            findings.extend(mend_pack(&self.dir, pack, records[0])?);
-            // A file that was missing is another one now.
-            self.state.lock().readers.remove(&pack);
-            let copied = self.copied().written;
-            let end = copied_end(pack, copied, self.length_of(pack)?);
-            findings.extend(mend_copy(&self.dir, pack, end, records[1])?);
+    /// Mends chunks of a pack that the index names, each from its other copy. Returns what was
+    /// damaged.
+    pub(crate) fn mend(
+        &self,
+        pack: u32,
+        named: &[(ChunkId, Location)],
+        records: Records<'_>,
+    ) -> Result<Vec<Finding>> {
+        let _alone = self.copying.lock();
+        let copied = self.copied().written;
+        let (mut of_pack, mut of_copy) = (Vec::new(), Vec::new());
+        for (id, place) in named.iter().filter(|(_, place)| place.member.is_none()) {
+            let is_copied = self.is_copy_intact(id, *place);
+            match self.is_intact(id, *place) {
+                true if !is_copied && *place < copied => of_copy.push((*id, *place)),
+                false if is_copied => of_pack.push((*id, *place)),
+                _ => {}
+            }
         }
+        let (path, copy) = (self.path_of(pack), path_of(&self.dir, pack));
+        let read_copied = |id: &ChunkId, place| self.read_copied(id, place);
+        let read = |id: &ChunkId, place| self.read_bytes(id, place);
+        let mut findings = Vec::new();
+        findings.extend(rewrite(&path, &of_pack, "copy", records[0], &read_copied)?);
+        // A file that was missing is another one now.
+        self.state.lock().readers.remove(&pack);
+        findings.extend(rewrite(&copy, &of_copy, "pack", records[1], &read)?);
         Ok(findings)
     }
 
@@ -312,16 +356,16 @@ impl Packs {
         let file = open_if_there(&copy)?.filter(|_| has_copy).ok_or_else(none)?;
         let mut entry = vec![0; place.len as usize];
         file.read_exact_at(&mut entry, place.at).map_err(|_| none())?;
-        match IntactEntry::is_chunk(&entry) {
-            true => Ok(entry),
-            false => Err(none()),
+        match ChunkEntry::decode_header(&entry) {
+            Ok(header) if header.id == *id && header.is_intact(&entry) => Ok(entry),
+            _ => Err(none()),
         }
     }
 
     /// Returns the bytes of an entry that is moved: those of the copy if the pack's are damaged.
     pub(crate) fn intact_bytes(&self, id: &ChunkId, place: Location) -> Result<Vec<u8>> {
         let bytes = self.read_bytes(id, place);
-        if place.member.is_some() || bytes.as_deref().is_ok_and(IntactEntry::is_chunk) {
+        if place.member.is_some() || self.is_intact(id, place) {
             return bytes;
         }
         self.read_copied(id, place).or(bytes)

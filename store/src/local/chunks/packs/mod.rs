@@ -13,7 +13,7 @@ pub(crate) mod scan;
 pub(crate) use crate::local::chunks::packs::groups::{
     GATHERED_RAW, GROUP_LEVEL, GROUP_RAW, group_up, is_small,
 };
-pub(crate) use crate::local::chunks::packs::scan::intact_in;
+pub(crate) use crate::local::chunks::packs::scan::{intact_in, placed};
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -32,7 +32,7 @@ use crate::local::layout::Layout;
 use crate::local::location::Location;
 use crate::local::unpacked::Unpacked;
 use crate::metrics::Meters;
-use crate::open_report::Finding;
+use crate::open_report::{Finding, Outcome};
 
 /// The maximum bytes of entries that stay unpacked in memory, unless a limit is set.
 const UNPACKED_MAX: usize = 16 << 20;
@@ -129,8 +129,10 @@ impl Packs {
         let mut state = State::default();
         let mut found = Vec::new();
         for (number, path) in copies::numbered(dir)? {
-            state.last = number;
-            findings.extend(copies::restore_cut(dir, number, copied, records)?);
+            (state.last, state.open) = (number, None);
+            let restored = copies::restore_cut(dir, number, copied, records)?;
+            let is_told = restored.iter().any(|finding| finding.outcome == Outcome::Left);
+            findings.extend(restored);
             if number < scanned_to.file || !path.exists() {
                 continue;
             }
@@ -139,7 +141,7 @@ impl Packs {
             let len = length(&path, &file)?;
             // Bytes that were not synced may be lost: only snapshots refer to them.
             let synced_at = if number == synced.file { synced.at } else { 0 };
-            if len < synced_at {
+            if len < synced_at && !is_told {
                 findings.push(cut(&path, len, synced_at));
             }
             let from = if len < scanned_at { 0 } else { scanned_at };
@@ -158,14 +160,13 @@ impl Packs {
                 write_again(&path, &file, synced_at, end)?;
             }
             file.sync_data().map_err(|e| files::io("sync", &path, &e))?;
-            if end < PACK_MAX {
-                state.open = Some((number, Arc::new(file), end));
-            }
+            state.open = Some((number, Arc::new(file), end));
         }
         let numbers: Vec<u64> =
             (files::numbered(dir, "pack")?.iter()).map(|(number, _)| *number).collect();
         for number in (1..scanned_to.file).map(u64::from) {
-            if !numbers.contains(&number) {
+            let copy = files::numbered_path(dir, number, "copy");
+            if !numbers.contains(&number) && !copy.exists() {
                 findings.push(missing(&files::numbered_path(dir, number, "pack")));
             }
         }
@@ -174,7 +175,7 @@ impl Packs {
                 let path = files::numbered_path(dir, u64::from(scanned_to.file), "pack");
                 findings.push(cut(&path, 0, synced.at));
             }
-            state.last = scanned_to.file;
+            (state.last, state.open) = (scanned_to.file, None);
         }
         state.synced = state.end();
         let copied = copied.min(state.synced);
@@ -204,7 +205,7 @@ impl Packs {
         meters: Arc<Meters>,
         show: &mut dyn FnMut(Vec<(ChunkId, Location)>) -> Result<()>,
     ) -> Result<Self> {
-        let mut state = State::default();
+        let (mut state, mut is_copied) = (State::default(), true);
         for (number, path) in copies::numbered(dir)? {
             let mut found = Vec::new();
             let file = copies::open_if_there(&path)?;
@@ -214,7 +215,10 @@ impl Packs {
             show(found)?;
             state.last = number;
             let at = copies::length_of(&copy_path)?;
-            state.copied.written = Location { file: number, at, ..Location::default() };
+            if is_copied {
+                state.copied.written = Location { file: number, at, ..Location::default() };
+            }
+            is_copied &= at >= copies::length_of(&path)?;
         }
         // Another process may create the next pack, so its number stays free.
         state.last = state.last.saturating_add(SCRATCH_FROM);

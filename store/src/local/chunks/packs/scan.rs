@@ -60,8 +60,8 @@ pub(crate) fn cut(path: &Path, len: u64, recorded: u64) -> Finding {
     Finding {
         place: format!("{} at byte {len}", path.display()),
         message: format!(
-            "the pack had {recorded} bytes and has {len}: events and snapshots whose chunks were \
-             there cannot be read"
+            "the pack had {recorded} bytes and has {len}: what its copy does not have cannot be \
+             read"
         ),
         outcome: Outcome::Left,
     }
@@ -99,22 +99,24 @@ pub(super) fn walk(
 ) -> Result<u64> {
     let sources = [(file, Source::Pack), (copy, Source::Copy)];
     let sources = sources.into_iter().filter_map(|(file, source)| Some((file?, source)));
+    let mut sources: Vec<_> = sources.map(|(file, source)| (file, source, at)).collect();
     while at < end {
-        let found = sources.clone().find_map(|(file, source)| Some((intact_at(file, at)?, source)));
-        if let Some((intact, source)) = found {
+        let found = sources.iter().filter(|(_, _, next)| *next <= at);
+        let found = found.map(|(file, source, _)| Some((intact_at(file, at)?, *source)));
+        if let Some((intact, source)) = found.flatten().next() {
             each(at, &intact, source)?;
             at += intact.bytes.len() as u64;
             continue;
         }
-        let mut next = None;
-        for (file, _) in sources.clone() {
-            let found =
-                if at < length(path, file)? { next_intact(path, file, at + 1)? } else { None };
-            next = next.into_iter().chain(found).min();
+        for (file, _, next) in sources.iter_mut().filter(|(_, _, next)| *next <= at) {
+            *next = match at < length(path, file)? {
+                true => next_intact(path, file, at + 1)?.unwrap_or(u64::MAX),
+                false => u64::MAX,
+            };
         }
-        match next {
-            Some(next) => at = next,
-            None => break,
+        match sources.iter().map(|(_, _, next)| *next).min() {
+            Some(next) if next < u64::MAX => at = next,
+            _ => break,
         }
     }
     Ok(at)
@@ -129,13 +131,6 @@ pub(super) struct IntactEntry {
 }
 
 impl IntactEntry {
-    /// Returns `true` if these bytes are an intact entry of one chunk.
-    pub(super) fn is_chunk(entry: &[u8]) -> bool {
-        ChunkEntry::decode_header(entry).is_ok_and(|header| {
-            entry.len() == ChunkEntry::HEADER_LEN + header.stored_len() && header.is_intact(entry)
-        })
-    }
-
     /// Returns its chunks with their locations.
     fn places(&self, pack: u32, at: u64) -> impl Iterator<Item = (ChunkId, Location)> {
         let (len, is_group) = (self.bytes.len() as u32, self.is_group);
@@ -167,10 +162,18 @@ fn intact_at(file: &File, at: u64) -> Option<IntactEntry> {
 /// Returns the beginning of the next intact entry, from `at` on.
 fn next_intact(path: &Path, file: &File, mut at: u64) -> Result<Option<u64>> {
     const MAGIC_LEN: usize = 4;
+    const PAGE: u64 = 4096;
     let begins = |four: &[u8]| four == ChunkEntry::MAGIC || four == ChunkGroup::MAGIC;
     let mut window = vec![0; 1 << 20];
     loop {
-        let read = file.read_at(&mut window, at).map_err(|e| files::io("read", path, &e))?;
+        let Ok(read) = file.read_at(&mut window, at) else {
+            // An unreadable page.
+            at += PAGE;
+            if at >= length(path, file)? {
+                return Ok(None);
+            }
+            continue;
+        };
         let bytes = window.get(..read).expect("a read fills no more than its buffer");
         for (place, four) in (at..).zip(bytes.windows(MAGIC_LEN)) {
             if begins(four) && intact_at(file, place).is_some() {
@@ -184,9 +187,17 @@ fn next_intact(path: &Path, file: &File, mut at: u64) -> Result<Option<u64>> {
     }
 }
 
-/// Reads every chunk of a pack. Returns, in order, the positions of the entries whose chunks are
-/// all intact. Bytes between them belong to no complete entry.
-pub(crate) fn intact_in(path: &Path, pack: u32) -> Result<Vec<u64>> {
+/// The first bytes of an id.
+type IdPrefix = [u8; 8];
+
+/// Returns a chunk's place in a pack and the first bytes of its id.
+pub(crate) fn placed(id: &ChunkId, place: Location) -> (u64, IdPrefix) {
+    (place.at, *id.0.first_chunk().unwrap_or(&[0; 8]))
+}
+
+/// Reads every chunk of a pack. Returns, in order, those of entries whose chunks are all intact.
+/// Bytes between them belong to no complete entry.
+pub(crate) fn intact_in(path: &Path, pack: u32) -> Result<Vec<(u64, IdPrefix)>> {
     let file = files::open_read(path)?;
     let mut found = Vec::new();
     scan(path, [Some(&file), None], pack, 0, &mut found)?;
@@ -194,14 +205,13 @@ pub(crate) fn intact_in(path: &Path, pack: u32) -> Result<Vec<u64>> {
     let entries = found.chunk_by(|(_, a), (_, b)| a.at == b.at);
     for (place, chunks) in entries.filter_map(|all| all.first().map(|(_, place)| (place, all))) {
         let mut entry = vec![0; place.len as usize];
-        match file.read_exact_at(&mut entry, place.at) {
-            Ok(()) if holds(&entry, chunks) => intact.push(place.at),
-            Ok(()) => {}
-            // A compaction moved its chunks.
-            Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => {}
-            Err(e) => return Err(files::io("read", path, &e)),
+        // A compaction moved the chunks of an entry that is gone; an unreadable one is damaged.
+        let read = file.read_exact_at(&mut entry, place.at);
+        if read.is_ok() && holds(&entry, chunks) {
+            intact.extend(chunks.iter().map(|(id, place)| placed(id, *place)));
         }
     }
+    intact.sort_unstable();
     Ok(intact)
 }
 
