@@ -66,8 +66,8 @@ pub(crate) fn compact(
     mover.finish()
 }
 
-/// Returns the chunks that the index names in each pack before `first`. `Corrupt`: a location cannot
-/// be read, so the chunk would be removed with its pack.
+/// Returns the chunks that the index names in each pack before `first`. `Corrupt`: a location
+/// cannot be read, so the chunk would be removed with its pack.
 pub(crate) fn named(shared: &Inner, first: u32) -> Result<BTreeMap<u32, Vec<(ChunkId, Location)>>> {
     let mut packs: BTreeMap<u32, Vec<(ChunkId, Location)>> = BTreeMap::new();
     let mut damaged = None;
