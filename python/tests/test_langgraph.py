@@ -151,7 +151,8 @@ class Late(MilepostSaver):
 
     def put(self, config, checkpoint, metadata, new_versions):
         if metadata["step"] >= 0 and checkpoint["updated_channels"]:
-            self.written.acquire(timeout=0.2)
+            # The first one has tasks, so a write comes; later ones may have none.
+            self.written.acquire(timeout=0.2 if self.early else 60)
         return super().put(config, checkpoint, metadata, new_versions)
 
     def put_writes(self, config, writes, task_id, task_path=""):
