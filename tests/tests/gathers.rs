@@ -19,8 +19,8 @@ fn own(n: u64) -> Vec<u8> {
     Random::new(n).bytes(300)
 }
 
-/// A version of a file that does not pack by itself: the same as all others but for a few bytes. The
-/// event of its capture, and the chunks: the file, and the nodes of the tree.
+/// Returns the capture of a version of a file that does not compress by itself; versions differ in
+/// a few bytes. The chunks are the file and the nodes of the tree.
 fn version(n: u64) -> (Body, [Vec<u8>; 3]) {
     let mut file = Random::new(0xf11e).bytes(10_000);
     file.extend(own(n));

@@ -72,7 +72,7 @@ fn a_command_that_the_user_ends_goes_back(agent: Agent) {
         keys.flush().unwrap();
     };
     press("\x1b");
-    // Codex goes on with a command that has begun some time ago, until it is told to stop it.
+    // Esc does not end a command that Codex has moved to the background; `/stop` does.
     let goes_on = || ["interrupted", "/stop to close"].iter().all(|it| screen.text().contains(it));
     assert!(home.until(|| !runs() || goes_on()), "{}", screen.text());
     if runs() {

@@ -17,7 +17,6 @@ use crate::local::archive::rebuild;
 use crate::local::compaction;
 use crate::local::journal::writer::JournalWriter;
 use crate::local::markers::closed;
-use crate::local::repairs::copies;
 use crate::local::{LocalStore, check};
 use crate::metrics::Meters;
 use crate::open_report::{Finding, OpenReport, Repair};
@@ -167,19 +166,16 @@ impl Maintenance for LocalStore {
         self.drain()?;
         let shared = &self.shared;
         let mut findings = rebuild::mend_archive(shared)?;
-        let record = |copy: &'static str| {
-            move |found: &Finding| {
-                shared.layout.record(from_ref(found), copy, shared.clock.now_us())
-            }
+        let record = |found: &Finding, copy: &str| {
+            shared.layout.record(from_ref(found), copy, shared.clock.now_us())
         };
-        let (of_pack, of_copy) = (record(copies::COPY_OF_PACK), record(copies::PACK));
         let named = match compaction::packs::named(shared, u32::MAX) {
             // The index is rebuilt first.
             Err(error) if error.kind() == ErrorKind::Corrupt => BTreeMap::new(),
             named => named?,
         };
         for (pack, named) in named {
-            findings.extend(shared.packs.mend(pack, &named, [&of_pack, &of_copy])?);
+            findings.extend(shared.packs.mend(pack, &named, &record)?);
         }
         shared.layout.record_mended(shared.clock.now_us())?;
         Ok(findings)

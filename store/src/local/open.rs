@@ -12,7 +12,6 @@ use crate::entropy::Entropy;
 use crate::files;
 use crate::files::own::check_store;
 use crate::index::keys;
-use crate::local::chunks::packs::copies::Records;
 use crate::local::chunks::packs::{PackEnds, Packs};
 use crate::local::compaction;
 use crate::local::index::kv::Kv;
@@ -183,11 +182,10 @@ impl Opener<'_> {
         let meters = Arc::new(Meters::new(self.config.store.to_string()));
         let ends =
             PackEnds { scanned_to: applied.packs, synced: applied.synced, copied: applied.copied };
-        let record = |copy: &'static str| {
-            move |finding: &Finding| layout.record(from_ref(finding), copy, options.clock.now_us())
+        let record = |finding: &Finding, copy: &str| {
+            layout.record(from_ref(finding), copy, options.clock.now_us())
         };
-        let records: Records<'_> = [&record(copies::COPY_OF_PACK), &record(copies::PACK)];
-        let (packs, chunks) = Packs::open(layout, ends, findings, records, Arc::clone(&meters))
+        let (packs, chunks) = Packs::open(layout, ends, findings, &record, Arc::clone(&meters))
             .map_err(Refusal::Other)?;
         kv.apply(chunks.iter().map(|(id, at)| (keys::chunk(id), Some(at.encode()))).collect())?;
         // A rebuild has just read all packs.

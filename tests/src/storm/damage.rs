@@ -7,7 +7,7 @@ use milepost::{Engine, LineageId, Options};
 use super::model::{Model, Seen};
 use crate::folder;
 
-/// Damages the packs of a store that is closed, with their copies, compacts it, and looks at its keys.
+/// Damages the packs and copies of a closed store, compacts it, and looks up its keys.
 pub fn damage(root: &Path, options: Options, model: &Model) -> Result<(), String> {
     for path in folder::files(&root.join("packs"), "").unwrap() {
         let mut bytes = std::fs::read(&path).unwrap();

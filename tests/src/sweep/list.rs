@@ -158,8 +158,8 @@ fn frames(bytes: &[u8]) -> impl Iterator<Item = (u64, Range<u64>)> {
     })
 }
 
-/// What there is one copy of only: frames of the journal that sled does not hold, and entries of
-/// packs that are not copied yet.
+/// Bytes with one copy: frames of the journal that are not applied, and entries of packs that are
+/// not copied.
 #[derive(Debug, Default)]
 pub struct OnlyCopies(BTreeMap<String, Range<u64>>);
 
@@ -190,8 +190,8 @@ impl OnlyCopies {
         Self(found)
     }
 
-    /// Whether a case takes something that there is one copy of. A segment's header says which
-    /// frames are its own.
+    /// Returns `true` if a case damages bytes with one copy. The header of a segment counts as such:
+    /// it tells which frames belong to the segment.
     pub fn hit_by(&self, case: &Case) -> bool {
         let hits = |file: &String| {
             self.0.get(file).is_some_and(|only| match case.span() {

@@ -18,6 +18,7 @@ use crate::files;
 use crate::local::chunks::packs::Packs;
 use crate::local::chunks::packs::scan::{Source, cut, length, walk};
 use crate::local::location::Location;
+use crate::local::repairs::copies::{COPY_OF_PACK, PACK};
 use crate::open_report::{Finding, Outcome};
 
 /// The first bytes of a copy while it is emptied with its pack.
@@ -36,11 +37,8 @@ pub(crate) struct Copied {
     pub(crate) durable: Location,
 }
 
-/// Records a finding before it is repaired.
-pub(crate) type Record<'a> = &'a dyn Fn(&Finding) -> Result<()>;
-
-/// Records findings of packs, and of copies.
-pub(crate) type Records<'a> = [Record<'a>; 2];
+/// Records a finding before it is repaired, with the copy that the repair reads.
+pub(crate) type Record<'a> = &'a dyn Fn(&Finding, &str) -> Result<()>;
 
 /// Returns the path of a copy.
 pub(crate) fn path_of(dir: &Path, pack: u32) -> PathBuf {
@@ -81,7 +79,7 @@ pub(super) fn restore_cut(
     dir: &Path,
     pack: u32,
     copied: Location,
-    records: Records<'_>,
+    record: Record<'_>,
 ) -> Result<Vec<Finding>> {
     let (path, copy) = (files::numbered_path(dir, u64::from(pack), "pack"), path_of(dir, pack));
     if is_emptying(&copy)? {
@@ -89,7 +87,7 @@ pub(super) fn restore_cut(
     }
     let (len, copy_len, mut findings) = (length_of(&path)?, length_of(&copy)?, Vec::new());
     if len < copy_len {
-        let (mended, lost) = mend_pack(dir, pack, records[0])?;
+        let (mended, lost) = mend_pack(dir, pack, record)?;
         findings.extend(mended);
         if lost {
             findings.push(cut(&path, len, copy_len));
@@ -97,7 +95,7 @@ pub(super) fn restore_cut(
     }
     let expected = copied_end(pack, copied, length_of(&path)?);
     if copy_len < expected {
-        findings.extend(mend_copy(dir, pack, expected, records[1])?);
+        findings.extend(mend_copy(dir, pack, expected, record)?);
     }
     Ok(findings)
 }
@@ -127,8 +125,7 @@ fn mend_pack(dir: &Path, pack: u32, record: Record<'_>) -> Result<(Option<Findin
     if damaged == 0 {
         return Ok((None, lost));
     }
-    let finding = mended(&path, damaged, "copy");
-    record(&finding)?;
+    let finding = mended(&path, damaged, COPY_OF_PACK, record)?;
     let file = files::open_rw(&path)?;
     let io = |e| files::io("write", &path, &e);
     let len = length(&path, &file)?;
@@ -161,8 +158,7 @@ fn mend_copy(dir: &Path, pack: u32, end: u64, record: Record<'_>) -> Result<Opti
     if damaged == 0 {
         return Ok(None);
     }
-    let finding = mended(&copy, damaged, "pack");
-    record(&finding)?;
+    let finding = mended(&copy, damaged, PACK, record)?;
     let synced = copy_range(dir, pack, 0..end).and_then(|()| sync(dir, pack));
     // Shorter than its pack, it is mended by the next opening.
     synced.inspect_err(|_| drop(files::open_rw(&copy).map(|copy| copy.set_len(len))))?;
@@ -206,8 +202,7 @@ fn rewrite(
     if entries.is_empty() {
         return Ok(None);
     }
-    let finding = mended(path, entries.len() as u64, from);
-    record(&finding)?;
+    let finding = mended(path, entries.len() as u64, from, record)?;
     let file = files::open_rw(path)?;
     let io = |e| files::io("write", path, &e);
     for (id, place) in entries {
@@ -218,23 +213,28 @@ fn rewrite(
     Ok(Some(finding))
 }
 
-/// Returns the finding for entries of a file that are written again.
-fn mended(path: &Path, entries: u64, from: &str) -> Finding {
+/// Records entries of a file that are written again, and returns the finding.
+fn mended(path: &Path, entries: u64, from: &str, record: Record<'_>) -> Result<Finding> {
     let entries = match entries {
         1 => "1 chunk is".to_owned(),
         _ => format!("{entries} chunks are"),
     };
-    Finding {
-        place: path.display().to_string(),
-        message: format!("{entries} damaged or missing, and written again from the {from}"),
-        outcome: Outcome::Repaired,
-    }
+    let message = format!("{entries} damaged or missing, and written again from {from}");
+    let finding = Finding::new(path.display().to_string(), message, Outcome::Repaired);
+    record(&finding, from)?;
+    Ok(finding)
 }
 
 /// Returns `true` if a file has these bytes.
 fn holds(file: &File, at: u64, bytes: &[u8]) -> bool {
     let mut found = vec![0; bytes.len()];
     file.read_exact_at(&mut found, at).is_ok() && found == bytes
+}
+
+/// Returns `true` if these bytes are an intact entry of a chunk.
+fn is_entry_of(id: &ChunkId, entry: &[u8]) -> bool {
+    let header = ChunkEntry::decode_header(entry);
+    header.is_ok_and(|header| header.id == *id && header.is_intact(entry))
 }
 
 /// Copies the entries of a pack between two places. Damaged ones are left out: the copy may have
@@ -323,7 +323,7 @@ impl Packs {
         &self,
         pack: u32,
         named: &[(ChunkId, Location)],
-        records: Records<'_>,
+        record: Record<'_>,
     ) -> Result<Vec<Finding>> {
         let _alone = self.copying.lock();
         let copied = self.copied().written;
@@ -340,10 +340,10 @@ impl Packs {
         let read_copied = |id: &ChunkId, place| self.read_copied(id, place);
         let read = |id: &ChunkId, place| self.read_bytes(id, place);
         let mut findings = Vec::new();
-        findings.extend(rewrite(&path, &of_pack, "copy", records[0], &read_copied)?);
+        findings.extend(rewrite(&path, &of_pack, COPY_OF_PACK, record, &read_copied)?);
         // A file that was missing is another one now.
         self.state.lock().readers.remove(&pack);
-        findings.extend(rewrite(&copy, &of_copy, "pack", records[1], &read)?);
+        findings.extend(rewrite(&copy, &of_copy, PACK, record, &read)?);
         Ok(findings)
     }
 
@@ -356,16 +356,16 @@ impl Packs {
         let file = open_if_there(&copy)?.filter(|_| has_copy).ok_or_else(none)?;
         let mut entry = vec![0; place.len as usize];
         file.read_exact_at(&mut entry, place.at).map_err(|_| none())?;
-        match ChunkEntry::decode_header(&entry) {
-            Ok(header) if header.id == *id && header.is_intact(&entry) => Ok(entry),
-            _ => Err(none()),
+        match is_entry_of(id, &entry) {
+            true => Ok(entry),
+            false => Err(none()),
         }
     }
 
     /// Returns the bytes of an entry that is moved: those of the copy if the pack's are damaged.
     pub(crate) fn intact_bytes(&self, id: &ChunkId, place: Location) -> Result<Vec<u8>> {
         let bytes = self.read_bytes(id, place);
-        if place.member.is_some() || self.is_intact(id, place) {
+        if place.member.is_some() || bytes.as_ref().is_ok_and(|entry| is_entry_of(id, entry)) {
             return bytes;
         }
         self.read_copied(id, place).or(bytes)

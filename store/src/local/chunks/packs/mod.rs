@@ -26,7 +26,7 @@ use milepost_codec::{CHUNK_RAW_MAX, ChunkId, Error, ErrorKind, Result};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::files;
-use crate::local::chunks::packs::copies::{Copied, Records};
+use crate::local::chunks::packs::copies::{Copied, Record};
 use crate::local::chunks::packs::scan::{cut, cut_end, length, missing, scan, write_again};
 use crate::local::layout::Layout;
 use crate::local::location::Location;
@@ -121,7 +121,7 @@ impl Packs {
         layout: &Layout,
         ends: PackEnds,
         findings: &mut Vec<Finding>,
-        records: Records<'_>,
+        record: Record<'_>,
         meters: Arc<Meters>,
     ) -> Result<(Self, Vec<(ChunkId, Location)>)> {
         let dir = &layout.packs();
@@ -130,7 +130,7 @@ impl Packs {
         let mut found = Vec::new();
         for (number, path) in copies::numbered(dir)? {
             (state.last, state.open) = (number, None);
-            let restored = copies::restore_cut(dir, number, copied, records)?;
+            let restored = copies::restore_cut(dir, number, copied, record)?;
             let is_told = restored.iter().any(|finding| finding.outcome == Outcome::Left);
             findings.extend(restored);
             if number < scanned_to.file || !path.exists() {

@@ -1,6 +1,7 @@
 //! Scanning packs: finding intact entries, and handling the bytes between them.
 
 use std::fs::File;
+use std::io::ErrorKind as ErrorOf;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -101,9 +102,13 @@ pub(super) fn walk(
     let sources = sources.into_iter().filter_map(|(file, source)| Some((file?, source)));
     let mut sources: Vec<_> = sources.map(|(file, source)| (file, source, at)).collect();
     while at < end {
-        let found = sources.iter().filter(|(_, _, next)| *next <= at);
-        let found = found.map(|(file, source, _)| Some((intact_at(file, at)?, *source)));
-        if let Some((intact, source)) = found.flatten().next() {
+        let mut found = None;
+        for (file, source, _) in sources.iter().filter(|(_, _, next)| *next <= at) {
+            if found.is_none() {
+                found = intact_at(path, file, at)?.map(|intact| (intact, *source));
+            }
+        }
+        if let Some((intact, source)) = found {
             each(at, &intact, source)?;
             at += intact.bytes.len() as u64;
             continue;
@@ -139,44 +144,42 @@ impl IntactEntry {
     }
 }
 
-/// Returns the intact entry at a byte, if there is one.
-fn intact_at(file: &File, at: u64) -> Option<IntactEntry> {
+/// Returns the intact entry at a byte, if there is one. A failed read is no damage.
+fn intact_at(path: &Path, file: &File, at: u64) -> Result<Option<IntactEntry>> {
+    let is_read = |entry: &mut [u8]| match file.read_exact_at(entry, at) {
+        Ok(()) => Ok(true),
+        Err(e) if e.kind() == ErrorOf::UnexpectedEof => Ok(false),
+        Err(e) => Err(files::io("read", path, &e)),
+    };
     // No entry is shorter: a group has at least one row in its table.
     let mut entry = vec![0; ChunkEntry::HEADER_LEN];
-    file.read_exact_at(&mut entry, at).ok()?;
-    if entry.starts_with(ChunkGroup::MAGIC) {
-        let header = ChunkGroup::decode_header(&entry).ok()?;
-        entry.resize(header.entry_len(), 0);
-        file.read_exact_at(&mut entry, at).ok()?;
-        let ids = header.is_intact(&entry).then(|| ChunkGroup::ids(&entry))?;
-        let ids = ids.ok()?;
-        return Some(IntactEntry { bytes: entry, ids, is_group: true });
+    if !is_read(&mut entry)? {
+        return Ok(None);
     }
-    let header = ChunkEntry::decode_header(&entry).ok()?;
+    if entry.starts_with(ChunkGroup::MAGIC) {
+        let Ok(header) = ChunkGroup::decode_header(&entry) else { return Ok(None) };
+        entry.resize(header.entry_len(), 0);
+        let is_intact = is_read(&mut entry)? && header.is_intact(&entry);
+        let ids = if is_intact { ChunkGroup::ids(&entry).ok() } else { None };
+        return Ok(ids.map(|ids| IntactEntry { bytes: entry, ids, is_group: true }));
+    }
+    let Ok(header) = ChunkEntry::decode_header(&entry) else { return Ok(None) };
     entry.resize(ChunkEntry::HEADER_LEN + header.stored_len(), 0);
-    file.read_exact_at(&mut entry, at).ok()?;
+    let is_intact = is_read(&mut entry)? && header.is_intact(&entry);
     let ids = vec![header.id];
-    header.is_intact(&entry).then_some(IntactEntry { bytes: entry, ids, is_group: false })
+    Ok(is_intact.then_some(IntactEntry { bytes: entry, ids, is_group: false }))
 }
 
 /// Returns the beginning of the next intact entry, from `at` on.
 fn next_intact(path: &Path, file: &File, mut at: u64) -> Result<Option<u64>> {
     const MAGIC_LEN: usize = 4;
-    const PAGE: u64 = 4096;
     let begins = |four: &[u8]| four == ChunkEntry::MAGIC || four == ChunkGroup::MAGIC;
     let mut window = vec![0; 1 << 20];
     loop {
-        let Ok(read) = file.read_at(&mut window, at) else {
-            // An unreadable page.
-            at += PAGE;
-            if at >= length(path, file)? {
-                return Ok(None);
-            }
-            continue;
-        };
+        let read = file.read_at(&mut window, at).map_err(|e| files::io("read", path, &e))?;
         let bytes = window.get(..read).expect("a read fills no more than its buffer");
         for (place, four) in (at..).zip(bytes.windows(MAGIC_LEN)) {
-            if begins(four) && intact_at(file, place).is_some() {
+            if begins(four) && intact_at(path, file, place)?.is_some() {
                 return Ok(Some(place));
             }
         }
