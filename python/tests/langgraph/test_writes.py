@@ -37,13 +37,16 @@ class EarlyWrites(MilepostSaver):
 
     def __init__(self, store: Any) -> None:
         super().__init__(store)
-        self.written: Any = defaultdict(threading.Event)
+        # No `defaultdict` of events: two threads that miss the same id make two events.
+        self.written: set[str] = set()
+        self.writing = threading.Condition()
         self.awritten: Any = defaultdict(asyncio.Event)
         self.early = 0
 
     def put(self, config, checkpoint, metadata, new_versions):
         if has_tasks(checkpoint) and metadata["source"] == "loop":
-            assert self.written[checkpoint["id"]].wait(SLOW)
+            with self.writing:
+                assert self.writing.wait_for(lambda: checkpoint["id"] in self.written, SLOW)
         return super().put(config, checkpoint, metadata, new_versions)
 
     async def aput(self, config, checkpoint, metadata, new_versions):
@@ -56,7 +59,9 @@ class EarlyWrites(MilepostSaver):
         try:
             super().put_writes(config, writes, task_id, task_path)
         finally:
-            self.written[graphs.id_of(config)].set()
+            with self.writing:
+                self.written.add(graphs.id_of(config))
+                self.writing.notify_all()
 
     async def aput_writes(self, config, writes, task_id, task_path=""):
         self.early += await self.aget_tuple(config) is None
