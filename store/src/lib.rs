@@ -19,11 +19,12 @@
 //! liveness.rs        the parts of logs that retention kept         tree_walk.rs  captured trees
 //! metrics/           counts, levels and durations                  process.rs  the owning process
 //! files/             files that a crash cannot break               clock.rs  entropy.rs
-//! threads.rs         named threads
+//! threads.rs         named threads                                 cache.rs  unpacked content
 //! sync/              locks and channels, or those of a scheduler that tries interleavings
 //! testing/           tests that every implementation passes
 //! ```
 
+mod cache;
 pub mod clock;
 mod commit_batch;
 mod commit_log;
@@ -50,6 +51,7 @@ mod testing;
 pub mod threads;
 pub mod tree_walk;
 
+pub use cache::{Cache, InMemory};
 pub use commit_batch::{CommitBatch, LogBatchMeta};
 pub use commit_log::{ChunkStore, CommitLog};
 pub use content::{

@@ -4,16 +4,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use milepost_codec::{
-    Body, Chain, CheckpointId, CheckpointMarked, Epoch, Error, Head, LineageId, LogId, Offset,
-    Origin, Result, StoreKey, TaskNo,
+    Body, Chain, CheckpointId, CheckpointMarked, ChunkId, Epoch, Error, Head, LineageId, LogId,
+    Offset, Origin, Result, StoreKey, TaskNo,
 };
-use milepost_store::Log;
 use milepost_store::index::keys::{self, KeyKind};
 use milepost_store::index::{
     ActivationEntry, BaseEntry, LineageEntry, MarkEntry, Tally, TaskEntry,
 };
 use milepost_store::sync::Mutex;
 use milepost_store::sync::atomic::{AtomicU64, Ordering};
+use milepost_store::{Cache, Log};
 use parking_lot::RwLock;
 
 use super::chain_hash::HashCache;
@@ -21,6 +21,10 @@ use super::events::{Ancestry, Cursor, Inherited, LineageTrees};
 use crate::history::base::KnownKeys;
 use crate::history::erased::ErasedEvents;
 use crate::history::pieces::Pieces;
+
+/// The maximum bytes of pieces that were made again and stay in memory: a conversation of this
+/// length is made of its events once, however many of its states are read.
+const MADE_PIECES_MAX: usize = 4 << 20;
 
 /// The tasks that a caller may see.
 #[derive(Debug, Clone, Copy)]
@@ -60,6 +64,8 @@ pub(crate) struct Catalog {
     pub(crate) trees: Arc<LineageTrees>,
     /// Chunks of states that readers may hold.
     pub(crate) pieces: Pieces,
+    /// Pieces that were made again of events, by the number of withdrawals at that time.
+    pub(crate) made_pieces: Arc<Cache<(u64, ChunkId), [u8]>>,
     /// The chain hashes computed last.
     pub(crate) walked: Arc<Mutex<Option<HashCache>>>,
     pub(crate) known_keys: Arc<KnownKeys>,
@@ -82,6 +88,7 @@ impl Catalog {
             withdrawals: Arc::default(),
             trees: Arc::default(),
             pieces: Pieces::default(),
+            made_pieces: Arc::new(Cache::of(MADE_PIECES_MAX)),
             walked: Arc::default(),
             known_keys: Arc::new(KnownKeys::new(key_window)),
         }
@@ -184,6 +191,7 @@ impl Catalog {
     /// Counts a withdrawal. Active readers notice it before they return the next event.
     pub(crate) fn withdrew(&self) {
         self.withdrawals.fetch_add(1, Ordering::AcqRel);
+        self.made_pieces.clear();
     }
 
     /// Checks that a point can be read. The error is `NotFound` for a point of a deleted task, of a

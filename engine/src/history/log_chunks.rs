@@ -70,7 +70,7 @@ impl LogChunks {
     }
 
     /// Makes a piece again of the events of one of its sources.
-    fn made_again(&self, id: &ChunkId) -> Result<Option<Vec<u8>>> {
+    fn made_again(&self, id: &ChunkId) -> Result<Arc<[u8]>> {
         let prefix = keys::piece_sources(id);
         let end = keys::after_prefix(&prefix);
         for (key, value) in self.catalog.log().scan(&prefix, &end, false, usize::MAX)? {
@@ -78,7 +78,7 @@ impl LogChunks {
             let source = PieceSource::decode(&value)?;
             let events = Events::new(&self.catalog, task, lineage, source.first..=source.last);
             match events.and_then(|events| piece_items(&source, events)) {
-                Ok(items) if ChunkEntry::id_of(&items) == *id => return Ok(Some(items)),
+                Ok(items) if ChunkEntry::id_of(&items) == *id => return Ok(items.into()),
                 // An event was erased since.
                 Ok(_) => {}
                 // Retention took the events away.
@@ -86,7 +86,7 @@ impl LogChunks {
                 Err(error) => return Err(error),
             }
         }
-        Ok(None)
+        Err(Error::corrupt(format!("chunk {id}"), "it", "nothing"))
     }
 
     /// Stores the pieces that chunks are, or list, so that they no longer need the events.
@@ -125,14 +125,11 @@ impl Chunks for LogChunks {
 
     fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>> {
         crate::given_up::check_given_up()?;
-        let content = match self.catalog.log().get_chunk(id)? {
-            None => self.made_again(id)?,
-            content => content,
-        };
-        match content {
-            Some(content) => Ok(content.into()),
-            None => Err(Error::corrupt(format!("chunk {id}"), "it", "nothing")),
+        if let Some(content) = self.catalog.log().get_chunk(id)? {
+            return Ok(content.into());
         }
+        let at = self.catalog.withdrawals();
+        self.catalog.made_pieces.get((at, *id), || self.made_again(id))
     }
 }
 
@@ -148,6 +145,19 @@ mod tests {
         let text = "word ".repeat(4000);
         let message = |n| Message::text("user", &format!("{n} {text}"));
         task.append(Append::batch((0..20).map(message))).unwrap();
+    }
+
+    #[test]
+    fn a_piece_is_made_again_once_until_content_is_withdrawn() {
+        let engine = Engine::in_memory(Options::default().snapshots(false)).unwrap();
+        let task = engine.start_task("t", "ana").unwrap();
+        say(&task);
+        let id = task.state().unwrap().messages.refers()[0];
+        let chunks = LogChunks::reading(&engine.inner.catalog);
+        let made = chunks.get(&id).unwrap();
+        assert!(Arc::ptr_eq(&made, &chunks.get(&id).unwrap()));
+        engine.retention().erase(&task.point(1).unwrap(), None).unwrap();
+        assert_eq!(chunks.get(&id).unwrap_err().kind(), ErrorKind::Corrupt);
     }
 
     #[test]
@@ -176,11 +186,11 @@ mod tests {
                 let mut wrong = PieceSource::decode(value).unwrap();
                 wrong.first += 1;
                 catalog.log().put_note(gone.clone(), wrong.encode()).unwrap();
-                assert_eq!(ChunkEntry::id_of(&chunks.get(id).unwrap()), *id);
+                assert_eq!(ChunkEntry::id_of(&chunks.made_again(id).unwrap()), *id);
                 catalog.log().put_note(gone.clone(), value.clone()).unwrap();
             }
             sources.iter().for_each(|(key, _)| catalog.log().drop_note(key.clone()).unwrap());
-            assert_eq!(chunks.get(id).unwrap_err().kind(), ErrorKind::Corrupt);
+            assert_eq!(chunks.made_again(id).unwrap_err().kind(), ErrorKind::Corrupt);
         }
     }
 }

@@ -10,8 +10,7 @@
 //! recovery/      decide: the table of RECOVERY.md; replay: frames into the tail; parallel_apply
 //! index/         sled, the block files, and the check of both against digests
 //! chunks/        chunks in packs
-//! location.rs    places in packs and block files        unpacked.rs  a cache of their entries
-//! inner.rs       the parts that all of these share
+//! location.rs    places in packs and block files        inner.rs     the parts that all share
 //! applier.rs     moves commits from the tail into sled, in rounds
 //! reading.rs     the tail first, then sled
 //! maintenance.rs waiting, checks, compaction, closing   compaction/  removal of withdrawn content
@@ -47,7 +46,6 @@ mod recovery;
 mod repairs;
 mod salvage;
 mod settings;
-mod unpacked;
 mod upkeep;
 
 pub use crate::local::salvage::{LostRange, Salvaged};

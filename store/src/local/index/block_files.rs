@@ -18,11 +18,11 @@ use milepost_codec::{
 };
 use parking_lot::Mutex;
 
+use crate::cache::{Cache, InMemory};
 use crate::extent::Extent;
 use crate::files;
 use crate::local::location::Location;
 use crate::local::markers::applied::UNKNOWN;
-use crate::local::unpacked::{InMemory, Unpacked};
 
 /// The name of the folder, in sled's.
 pub(crate) const FOLDER: &str = "blocks";
@@ -41,7 +41,7 @@ const UNPACKED_MAX: usize = 1 << 20;
 pub(crate) struct BlockFiles {
     dir: PathBuf,
     state: Mutex<State>,
-    unpacked: Unpacked<UnpackedBlock>,
+    unpacked: Cache<Location, UnpackedBlock>,
 }
 
 #[derive(Debug, Default)]
@@ -72,11 +72,7 @@ impl InMemory for UnpackedBlock {
 impl BlockFiles {
     /// Returns the files of a sled folder, which are opened when they are read.
     pub(crate) fn of(sled: &Path) -> Self {
-        Self {
-            dir: sled.join(FOLDER),
-            state: Mutex::default(),
-            unpacked: Unpacked::of(UNPACKED_MAX),
-        }
+        Self { dir: sled.join(FOLDER), state: Mutex::default(), unpacked: Cache::of(UNPACKED_MAX) }
     }
 
     /// Prepares for appending after `end`, the end of the blocks that sled names, and removes what
@@ -181,10 +177,10 @@ impl BlockFiles {
 
     /// Returns a run and its sections.
     pub(crate) fn run(&self, place: Location, key: Option<&StoreKey>) -> Result<(Run, Extent)> {
-        let block = self.unpacked.get(place, || {
+        let block = self.unpacked.get(place.entry(), || {
             let read = RunBlock::decode(&self.read(place)?, key);
             let (runs, bytes) = read.map_err(|e| e.at(self.name_of(place)))?.into_parts();
-            Ok(UnpackedBlock { runs, bytes: Arc::new(bytes) })
+            Ok(Arc::new(UnpackedBlock { runs, bytes: Arc::new(bytes) }))
         })?;
         let run = place.member.and_then(|n| block.runs.get(usize::from(n)));
         let (run, range) = run.ok_or_else(|| {

@@ -25,12 +25,12 @@ use std::sync::Arc;
 use milepost_codec::{CHUNK_RAW_MAX, ChunkId, Error, ErrorKind, Result};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
+use crate::cache::Cache;
 use crate::files;
 use crate::local::chunks::packs::copies::{Copied, Record};
 use crate::local::chunks::packs::scan::{cut, cut_end, length, missing, scan, write_again};
 use crate::local::layout::Layout;
 use crate::local::location::Location;
-use crate::local::unpacked::Unpacked;
 use crate::metrics::Meters;
 use crate::open_report::{Finding, Outcome};
 
@@ -90,7 +90,7 @@ pub(crate) struct Packs {
     state: Mutex<State>,
     /// Notified when a sync has ended.
     ended: Condvar,
-    unpacked: Unpacked<read::UnpackedEntry>,
+    unpacked: Cache<Location, read::UnpackedEntry>,
     meters: Arc<Meters>,
     /// Held while copies or packs are mended, or emptied.
     copying: Mutex<()>,
@@ -189,7 +189,7 @@ impl Packs {
                 scratch: None,
                 state: Mutex::new(state),
                 ended: Condvar::new(),
-                unpacked: Unpacked::of(UNPACKED_MAX),
+                unpacked: Cache::of(UNPACKED_MAX),
                 meters,
                 copying: Mutex::new(()),
             },
@@ -227,7 +227,7 @@ impl Packs {
             scratch: Some((state.last, scratch)),
             state: Mutex::new(state),
             ended: Condvar::new(),
-            unpacked: Unpacked::of(UNPACKED_MAX),
+            unpacked: Cache::of(UNPACKED_MAX),
             meters,
             copying: Mutex::new(()),
         })
@@ -407,7 +407,7 @@ impl Packs {
     pub(crate) fn empty(&self, pack: u32) -> Result<()> {
         let _alone = self.copying.lock();
         self.state.lock().readers.remove(&pack);
-        self.unpacked.forget(pack);
+        self.unpacked.forget(|entry| entry.file == pack);
         copies::empty(&self.dir, pack)
     }
 

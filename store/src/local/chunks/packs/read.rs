@@ -2,14 +2,15 @@
 
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 use milepost_codec::{
     CHUNK_RAW_MAX, ChunkEntry, ChunkGroup, ChunkId, Error, GroupContents, Result,
 };
 
+use crate::cache::InMemory;
 use crate::local::chunks::packs::Packs;
 use crate::local::location::Location;
-use crate::local::unpacked::InMemory;
 
 /// The maximum stored bytes of a chunk in no group that stays unpacked: bodies that came again.
 /// Large ones are read once.
@@ -45,11 +46,13 @@ impl Packs {
             let (header, content) = self.read_entry(id, place)?;
             return Ok((content, header.pieces));
         }
-        let unpack = || match place.member {
-            Some(_) => self.read_group(id, place).map(UnpackedEntry::Group),
-            None => self.read_entry(id, place).map(UnpackedEntry::Chunk),
+        let unpack = || {
+            Ok(Arc::new(match place.member {
+                Some(_) => UnpackedEntry::Group(self.read_group(id, place)?),
+                None => UnpackedEntry::Chunk(self.read_entry(id, place)?),
+            }))
         };
-        match (&*self.unpacked.get(place, unpack)?, place.member) {
+        match (&*self.unpacked.get(place.entry(), unpack)?, place.member) {
             (UnpackedEntry::Group(group), Some(member)) => {
                 let (found, content) = group.get(member.into()).map_err(|e| e.at(what()))?;
                 if found == *id { Ok((content.to_vec(), false)) } else { Err(other(found)) }
@@ -106,7 +109,7 @@ impl Packs {
         };
         let is_intact = found.is_ok_and(|found| found == *id);
         if !is_intact {
-            self.unpacked.forget(place.file);
+            self.unpacked.forget(|entry| entry.file == place.file);
         }
         is_intact
     }
