@@ -22,17 +22,15 @@ pub fn bulk_load(rounds: usize, bytes: u64) {
         let dir = folder();
         let (engine, task) = store(dir.path());
         let mut ack = 0.0;
-        let all = seconds(|| {
-            for number in 0..loaded.times {
-                let round = loaded.round(number);
-                ack += seconds(|| {
-                    for batch in round.chunks(BATCH) {
-                        task.append(Append::batch(batch.iter().cloned())).unwrap();
-                    }
-                });
-            }
-            engine.store().drain().unwrap();
-        });
+        for number in 0..loaded.times {
+            let round = loaded.round(number);
+            ack += seconds(|| {
+                for batch in round.chunks(BATCH) {
+                    task.append(Append::batch(batch.iter().cloned())).unwrap();
+                }
+            });
+        }
+        let all = ack + seconds(|| engine.store().drain().unwrap());
         acked.push(mb / ack);
         drained.push(mb / all);
         disk.push(engine.store().stats().unwrap().disk.total as f64 / size);
@@ -48,16 +46,17 @@ pub fn bulk_load(rounds: usize, bytes: u64) {
     let mut theirs = || {
         let dir = folder();
         let mut sqlite = Sqlite::open(dir.path());
-        let time = seconds(|| {
-            for number in 0..loaded.times {
-                let payloads: Vec<_> =
-                    loaded.round(number).iter().map(|body| body.encode().1).collect();
+        let mut time = 0.0;
+        for number in 0..loaded.times {
+            let payloads: Vec<_> =
+                loaded.round(number).iter().map(|body| body.encode().1).collect();
+            time += seconds(|| {
                 for batch in payloads.chunks(BATCH) {
                     let slices: Vec<&[u8]> = batch.iter().map(Vec::as_slice).collect();
                     sqlite.append(&slices);
                 }
-            }
-        });
+            });
+        }
         sqlite.checkpoint();
         let len = std::fs::metadata(dir.path().join("events.db")).unwrap().len();
         theirs_disk.push(len as f64 / size);
