@@ -74,7 +74,7 @@ def run(saver: Any, steps: int) -> dict[str, float]:
 
 
 def bytes_in(folder: pathlib.Path) -> int:
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    return sum(file.stat().st_blocks * 512 for file in folder.rglob("*") if file.is_file())
 
 
 def with_sqlite(folder: pathlib.Path, steps: int) -> dict[str, float]:

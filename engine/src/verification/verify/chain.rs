@@ -31,6 +31,8 @@ pub(super) struct Range<'a> {
     pub(super) until: Seq,
     /// The first offset after a trim. Only files still hold earlier events.
     pub(super) begin: Offset,
+    /// The offsets of snapshots, in order.
+    pub(super) points: &'a [Offset],
     pub(super) live: &'a Liveness,
 }
 
@@ -52,6 +54,8 @@ pub(super) struct Ranged {
     pub(super) unlisted: Vec<Offset>,
     /// The number of index entries that follow from the range, by kind.
     pub(super) entries: Box<Kinds>,
+    /// The hashes at the offsets of snapshots.
+    pub(super) hashes: Vec<(Offset, Hash)>,
     /// The digest of its sections, up to the last compared commit.
     pub(super) sections: Digest,
     pub(super) faults: Vec<Fault>,
@@ -125,6 +129,9 @@ impl Range<'_> {
                 *end = verifier.head();
             }
         }
+        if let Some((_, end)) = ranged.span {
+            ranged.hashes.push((end.next, end.hash));
+        }
         Ok(())
     }
 
@@ -175,9 +182,13 @@ impl Range<'_> {
             ranged.events += u64::from(section.count);
             ranged.bytes += section.records.len() as u64;
             let (mut puts, mut marks, mut faults) = (Vec::new(), Vec::new(), Vec::new());
+            let hashes = &mut ranged.hashes;
             let captures = RefCell::new(Vec::new());
             verifier.section_with(first, &section, &mut |offset, record, before, _| {
                 self.check_base(offset, before)?;
+                if self.points.binary_search(&offset).is_ok() {
+                    hashes.push((offset, *before));
+                }
                 let record = Placed {
                     range: self,
                     origin,

@@ -8,6 +8,7 @@
 //! captures  captured workspaces and the chunks that they need
 //! copies    the second copy of a section, for comparison
 //! entries   the number of index entries, compared with the events
+//! snapshots the snapshots, and the points that they name
 //! ```
 
 mod captures;
@@ -16,6 +17,7 @@ mod control;
 mod copies;
 mod entries;
 mod report;
+mod snapshots;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -31,8 +33,9 @@ use milepost_store::{Fault, Remedy, StorageCheck};
 
 use self::chain::{Range, Ranged};
 pub use self::report::VerifyReport;
+use self::snapshots::Snapshots;
 use crate::history::catalog::Catalog;
-use crate::history::state::{DynReducer, snapshot_of};
+use crate::history::state::DynReducer;
 
 /// Events in one range of a log. Ranges of a long log are verified in parallel.
 const RANGE: u64 = 1 << 14;
@@ -115,6 +118,7 @@ struct Verification<'a> {
     targets: Vec<Target>,
     work: Vec<Work>,
     report: VerifyReport,
+    snapshots: HashMap<LogId, Snapshots>,
     /// The results of each log, by the first offset of each range.
     ranged: HashMap<LogId, BTreeMap<Offset, Ranged>>,
     storage: StorageCheck,
@@ -135,7 +139,7 @@ enum Work {
 enum WorkResult {
     Storage(Result<()>, Box<StorageCheck>),
     Range(LogId, Box<Ranged>),
-    Snapshots(u64, Vec<Fault>),
+    Snapshots(LogId, Vec<(Vec<u8>, Head)>, Vec<Fault>),
 }
 
 impl<'a> Verification<'a> {
@@ -151,6 +155,7 @@ impl<'a> Verification<'a> {
             work.push(Work::Storage);
         }
         let mut report = VerifyReport::default();
+        let mut snapshots = HashMap::new();
         let live = Arc::new(catalog.log().live()?);
         for (key, value) in catalog.log().scan(&prefix, &end, false, usize::MAX)? {
             let (id, head) = (keys::log_of(&key), LogHead::decode(&value)?);
@@ -167,7 +172,8 @@ impl<'a> Verification<'a> {
                 work.push(Work::Range(id, from, to, head.head.next));
                 from = to;
             }
-            if let LogKind::Lineage(_) = id.kind {
+            if let LogKind::Lineage(lineage) = id.kind {
+                snapshots.insert(id, Snapshots::of(catalog, id.task, lineage)?);
                 work.push(Work::Snapshots(id));
             }
             targets.push(Target { id, head });
@@ -181,6 +187,7 @@ impl<'a> Verification<'a> {
             targets,
             work,
             report,
+            snapshots,
             ranged: HashMap::new(),
             storage: StorageCheck::new(until, Arc::clone(&live)),
             live,
@@ -241,6 +248,7 @@ impl<'a> Verification<'a> {
                         limit,
                         until: self.until,
                         begin: self.begin(id)?,
+                        points: self.snapshots.get(&id).map_or(&[], |of| &of.points),
                         live: &self.live,
                     };
                     Ok(range.verify(self.origin(id)?))
@@ -250,11 +258,11 @@ impl<'a> Verification<'a> {
             }
             Work::Snapshots(id) => {
                 let mut faults = Vec::new();
-                let count = self.snapshots(id, &mut faults).unwrap_or_else(|error| {
+                let intact = self.read_snapshots(id, &mut faults).unwrap_or_else(|error| {
                     faults.push(Fault::of(id, &error));
-                    0
+                    Vec::new()
                 });
-                WorkResult::Snapshots(count, faults)
+                WorkResult::Snapshots(id, intact, faults)
             }
         }
     }
@@ -270,8 +278,8 @@ impl<'a> Verification<'a> {
             WorkResult::Range(id, ranged) => {
                 self.ranged.entry(id).or_default().insert(ranged.from, *ranged);
             }
-            WorkResult::Snapshots(count, faults) => {
-                self.report.snapshots += count;
+            WorkResult::Snapshots(id, intact, faults) => {
+                self.snapshots.entry(id).or_default().intact = intact;
                 self.report.faults.extend(faults);
             }
         }
@@ -294,47 +302,6 @@ impl<'a> Verification<'a> {
         }
         let base = self.catalog.base(id.task, lineage)?;
         Ok(base.map_or(0, |base| base.head.next))
-    }
-
-    /// Reads the snapshots of a lineage and checks that each is intact and of the point that it
-    /// names.
-    fn snapshots(&self, id: LogId, faults: &mut Vec<Fault>) -> Result<u64> {
-        let LogKind::Lineage(lineage) = id.kind else {
-            return Ok(0);
-        };
-        if self.live.is_gone(id) {
-            // After a kill a snapshot may be ahead of the lineage in the rebuilt archive.
-            return Ok(0);
-        }
-        let (log, origin) = (self.catalog.log(), self.origin(id)?);
-        let prefix = keys::of_lineage(KeyKind::Snapshot, id.task, lineage);
-        let mut count = 0;
-        let begin = self.begin(id)?;
-        for (key, value) in log.scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)? {
-            let at = keys::tail_u64(&key);
-            if at < begin {
-                continue;
-            }
-            let check = || -> Result<()> {
-                let snapshot = snapshot_of(self.catalog, &key, &value)?;
-                crate::history::events::read_chunks(log, &snapshot.state)?;
-                let hash = crate::history::chain_hash::hash_at(self.catalog, origin, id, at)?;
-                let head = Head { next: at, hash };
-                if snapshot.head == head {
-                    return Ok(());
-                }
-                Err(Error::corrupt("its point", hash, snapshot.head.hash))
-            };
-            match check() {
-                Ok(()) => count += 1,
-                Err(error) => {
-                    let place = format!("snapshot of {id} at offset {at}");
-                    let remedy = Remedy::Note(key);
-                    faults.push(Fault::of(place, &error).mended_by(remedy));
-                }
-            }
-        }
-        Ok(count)
     }
 
     fn finish(mut self) -> Result<VerifyReport> {
@@ -361,7 +328,8 @@ impl<'a> Verification<'a> {
                 digest.join(&one.sections);
                 self.report.faults.extend(one.faults.iter().cloned());
             }
-            if let Err(error) = self.link(&target, &ranged) {
+            let linked = self.link(&target, &ranged).and(self.check_points(target.id, &ranged));
+            if let Err(error) = linked {
                 self.report.faults.push(Fault::of(target.id, &error));
             }
             let broken = ranged.values().any(|one| one.broken);
