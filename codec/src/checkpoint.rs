@@ -97,24 +97,25 @@ impl CheckpointMarked {
     /// or alias that is empty, too long, or has a control character; more than 8 aliases, or more
     /// than 2 KiB of them; metadata that is not an object or is over 64 KiB.
     pub fn check(&self) -> Result<()> {
-        if self.aliases.len() > ALIASES_MAX {
+        let Self { at: _, parent: _, label, cause: _, status: _, metadata, aliases } = self;
+        if aliases.len() > ALIASES_MAX {
             return Err(Error::invalid(format!(
                 "a checkpoint has at most {ALIASES_MAX} aliases, not {}",
-                self.aliases.len()
+                aliases.len()
             )));
         }
-        self.aliases.iter().try_for_each(|alias| check_alias(alias))?;
-        let bytes = self.aliases.iter().map(String::len).sum();
+        aliases.iter().try_for_each(|alias| check_alias(alias))?;
+        let bytes = aliases.iter().map(String::len).sum();
         check_size("all aliases of a checkpoint,", bytes, ALIASES_BYTES_MAX)?;
-        self.label.iter().try_for_each(|label| check_name("label", label, NAME_MAX))?;
-        if let Some(label) = self.label.as_ref()
+        label.iter().try_for_each(|label| check_name("label", label, NAME_MAX))?;
+        if let Some(label) = label
             && label.bytes().all(|b| b.is_ascii_digit())
         {
             return Err(Error::invalid(format!(
                 "the label `{label}` is all digits and would be read as an offset"
             )));
         }
-        match &self.metadata {
+        match metadata {
             Some(json) if !json.text().starts_with('{') => {
                 Err(Error::invalid(format!("metadata is not a JSON object: {json}")))
             }
@@ -172,7 +173,9 @@ pub fn checkpoint_id(
     time_us: u64,
     body: &CheckpointMarked,
 ) -> CheckpointId {
-    let at = body.at.unwrap_or(mark);
+    // A field that the digest does not have would give two marks one id.
+    let CheckpointMarked { at, parent, label, cause, status, metadata, aliases } = body;
+    let at = at.unwrap_or(mark);
     let mut sha = Sha256::new();
     sha.update(b"milepost.mark.1\0");
     sha.update(origin.0);
@@ -180,19 +183,19 @@ pub fn checkpoint_id(
     sha.update(at.next.to_le_bytes());
     sha.update(at.hash.0);
     sha.update(mark.next.to_le_bytes());
-    sha.update(body.parent.map_or(Hash::ZERO.0, |p| p.0));
+    sha.update(parent.map_or(Hash::ZERO.0, |p| p.0));
     sha.update(time_us.to_le_bytes());
-    sha.update([body.cause as u8, body.status as u8]);
+    sha.update([*cause as u8, *status as u8]);
     let text = |sha: &mut Sha256, text: Option<&str>| {
         sha.update([u8::from(text.is_some())]);
         let text = text.unwrap_or_default();
         sha.update((text.len() as u64).to_le_bytes());
         sha.update(text.as_bytes());
     };
-    text(&mut sha, body.label.as_deref());
-    text(&mut sha, body.metadata.as_ref().map(Json::text));
-    sha.update((body.aliases.len() as u64).to_le_bytes());
-    for alias in &body.aliases {
+    text(&mut sha, label.as_deref());
+    text(&mut sha, metadata.as_ref().map(Json::text));
+    sha.update((aliases.len() as u64).to_le_bytes());
+    for alias in aliases {
         text(&mut sha, Some(alias));
     }
     CheckpointId(sha.finalize().into())
