@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use common::{Place, Ran};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 /// Commands that read, and what they print is the same every time.
 const READS: [&str; 23] = [
@@ -154,12 +154,17 @@ impl Stopped {
         assert!(line.starts_with("listening on "), "{line:?}");
         let stopped = Self(child);
         stopped.send(Signal::STOP);
+        // A thread that is in a call of the system ends it first: without waiting, it may still write.
+        waitpid(Some(stopped.pid()), WaitOptions::UNTRACED).unwrap();
         stopped
     }
 
+    fn pid(&self) -> Pid {
+        Pid::from_raw(self.0.id().cast_signed()).unwrap()
+    }
+
     fn send(&self, signal: Signal) {
-        let pid = Pid::from_raw(self.0.id().cast_signed()).unwrap();
-        kill_process(pid, signal).unwrap();
+        kill_process(self.pid(), signal).unwrap();
     }
 }
 
