@@ -29,7 +29,7 @@ nightly:
     MILEPOST=target/release/milepost server/tests/schemathesis/run 250
     target/release/served lasting streams
     cargo check --manifest-path fuzz/Cargo.toml --target-dir target --all-targets
-    just newest-agents more-agents interleavings doc book lint instructions advisories
+    just newest-agents more-agents interleavings probes doc book lint instructions advisories
 
 # The package for Python: a build, lints, and tests in a virtual environment.
 python *ARGS:
@@ -79,6 +79,11 @@ described EXAMPLES="20":
 # take. `MILEPOST_HOSTILE_USES=looks,blames just survives` picks some of the uses.
 survives SECONDS="60":
     MILEPOST_HOSTILE_SECONDS={{SECONDS}} cargo test --package milepost-cli --release --test survives -- --nocapture
+
+# Adds a field to the mark of a checkpoint in a copy of the tree: every function that copies a mark has to
+# fail to compile (`tests/probes/mark.txt`). A minute, and three the first time.
+probes:
+    tests/probes/mark
 
 # The committer and subscribers under a scheduler that tries interleavings. `.ci/run` does it where their
 # sources changed since.

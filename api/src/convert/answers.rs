@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use milepost::events::CheckpointMarked;
 use milepost::integrity::{Fault, VerifyReport};
 use milepost::metrics::{DiskBytes, Stats};
 use milepost::query::{Blame, Blamed, LineageInfo, Page, TaskInfo, TaskStats};
@@ -56,23 +57,27 @@ impl From<LineageInfo> for LineageForm {
 }
 
 impl From<Checkpoint> for CheckpointForm {
-    fn from(checkpoint: Checkpoint) -> Self {
+    fn from(mut checkpoint: Checkpoint) -> Self {
         let (iteration, phase) = iteration_of(checkpoint.metadata.as_ref());
+        let task = std::mem::take(&mut checkpoint.task);
+        let Checkpoint { id, lineage, at, hash, mark, time_us, .. } = checkpoint;
+        let body = checkpoint.into_body();
+        let CheckpointMarked { at: _, parent, label, cause, status, metadata, aliases } = body;
         Self {
-            id: checkpoint.id,
-            task: checkpoint.task,
-            lineage: checkpoint.lineage,
-            at: Big(checkpoint.at),
-            hash: checkpoint.hash,
-            mark: Big(checkpoint.mark),
-            parent: checkpoint.parent,
-            label: checkpoint.label,
-            cause: checkpoint.cause,
-            status: checkpoint.status,
-            time: micros(checkpoint.time_us),
-            time_us: Big(checkpoint.time_us),
-            metadata: checkpoint.metadata,
-            aliases: checkpoint.aliases,
+            id,
+            task,
+            lineage,
+            at: Big(at),
+            hash,
+            mark: Big(mark),
+            parent,
+            label,
+            cause,
+            status,
+            time: micros(time_us),
+            time_us: Big(time_us),
+            metadata,
+            aliases,
             iteration,
             phase,
         }

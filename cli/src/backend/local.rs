@@ -194,9 +194,10 @@ impl Backend for Local<'_> {
 
     fn mark(&self, point: &PointForm, asked: MarkAsked) -> Result<CheckpointForm> {
         let lineage = self.0.task(&point.task)?.lineage_named(point.lineage)?;
-        let mark = Mark::new().label(asked.label).status(asked.status);
-        let mut mark = asked.aliases.into_iter().fold(mark, Mark::alias);
-        if let Some(metadata) = asked.metadata {
+        let MarkAsked { label, status, aliases, metadata } = asked;
+        let mark = Mark::new().label(label).status(status);
+        let mut mark = aliases.into_iter().fold(mark, Mark::alias);
+        if let Some(metadata) = metadata {
             mark = mark.metadata(metadata);
         }
         if lineage.head()?.next != point.offset.0 {

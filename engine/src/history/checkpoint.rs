@@ -239,28 +239,22 @@ impl Checkpoint {
         }
     }
 
+    /// Returns the body of its mark's event, with the marked point. What copies the fields of a
+    /// checkpoint destructures it: then a new field does not compile without them.
+    pub fn into_body(self) -> CheckpointMarked {
+        let Self { at, hash, parent, label, cause, status, metadata, aliases, .. } = self;
+        let at = Some(Head { next: at, hash });
+        CheckpointMarked { at, parent, label, cause, status, metadata, aliases }
+    }
+
     /// Returns a mark of the same point in a new lineage, with the checkpoint as its parent. An
     /// alias names the original only.
     pub(crate) fn again(self) -> Mark {
-        // Names every field, so that a new one cannot be forgotten.
-        let Self {
-            id,
-            label,
-            cause,
-            status,
-            metadata,
-            aliases: _,
-            task: _,
-            lineage: _,
-            mark: _,
-            at: _,
-            hash: _,
-            parent: _,
-            time_us: _,
-        } = self;
-        let (at, parent, aliases) = (None, Some(id), Vec::new());
-        let body = CheckpointMarked { at, parent, label, cause, status, metadata, aliases };
-        Mark { body, ..Mark::default() }
+        let id = self.id;
+        let mut mark = Mark::from(self.into_body());
+        mark.body.parent = Some(id);
+        mark.body.aliases.clear();
+        mark
     }
 }
 

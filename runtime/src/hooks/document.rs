@@ -1,7 +1,7 @@
 //! The standard input of a hook command: one JSON document on one line. Numbers that may exceed
 //! 2^53 are strings, as in the output of the `milepost` command.
 
-use milepost::events::{MarkCause, MarkStatus};
+use milepost::events::{CheckpointMarked, MarkCause, MarkStatus};
 use milepost::hooks::{Alert, WorkspaceChange};
 use milepost::{Body, Checkpoint, CheckpointId, Event, Hash, Json, LineageId, Mark, Offset};
 use serde::Serialize;
@@ -91,18 +91,19 @@ pub(super) struct CheckpointForm<'a> {
 impl<'a> From<&'a Mark> for CheckpointForm<'a> {
     fn from(mark: &'a Mark) -> Self {
         let body = mark.body();
+        let CheckpointMarked { at: _, parent, label, cause, status, metadata, aliases } = body;
         Self {
             id: None,
             at: None,
             hash: None,
             mark: None,
             time_us: None,
-            parent: body.parent,
-            label: body.label.as_deref(),
-            cause: body.cause,
-            status: body.status,
-            metadata: body.metadata.as_ref(),
-            aliases: &body.aliases,
+            parent: *parent,
+            label: label.as_deref(),
+            cause: *cause,
+            status: *status,
+            metadata: metadata.as_ref(),
+            aliases,
         }
     }
 }

@@ -177,16 +177,26 @@ impl LineageDocuments<'_> {
     }
 
     fn mark(&self, form: CheckpointForm) -> MarkForm {
-        let id = self.source.shown.id_of(form.lineage, form.mark.0);
-        MarkForm {
-            id: id.unwrap_or(form.id).to_string(),
-            lineage: form.lineage,
-            at: form.at,
-            mark: form.mark,
-            label: form.label,
-            aliases: form.aliases,
-            status: form.status.name().to_owned(),
-        }
+        let CheckpointForm {
+            id,
+            task: _,
+            lineage,
+            at,
+            hash: _,
+            mark,
+            parent: _,
+            label,
+            cause: _,
+            status,
+            time: _,
+            time_us: _,
+            metadata: _,
+            aliases,
+            iteration: _,
+            phase: _,
+        } = form;
+        let id = self.source.shown.id_of(lineage, mark.0).unwrap_or(id).to_string();
+        MarkForm { id, lineage, at, mark, label, aliases, status: status.name().to_owned() }
     }
 }
 

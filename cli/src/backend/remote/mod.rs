@@ -244,10 +244,11 @@ impl Backend for Remote {
     }
 
     fn mark(&self, point: &PointForm, asked: MarkAsked) -> Result<CheckpointForm> {
-        let mark = Mark::new().label(asked.label).status(asked.status);
-        let mark = asked.aliases.into_iter().fold(mark, Mark::alias);
+        let MarkAsked { label, status, aliases, metadata } = asked;
+        let mark = Mark::new().label(label).status(status);
+        let mark = aliases.into_iter().fold(mark, Mark::alias);
         let mark = mark.lineage(point.lineage.0).at(point.offset.0);
-        let mark = match asked.metadata {
+        let mark = match metadata {
             Some(metadata) => mark.metadata(metadata),
             None => mark,
         };
