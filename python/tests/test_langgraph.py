@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -139,36 +138,6 @@ async def test_the_asynchronous_methods_do_the_same(store):
         await graph.ainvoke(Command(resume=answers), CONFIG)
     assert told(graph) == expected
     assert len([one async for one in graph.aget_state_history(CONFIG)]) == len(expected)
-
-
-class Late(MilepostSaver):
-    """Stores a checkpoint only when a write of its tasks was stored."""
-
-    def __init__(self, store: Any) -> None:
-        super().__init__(store)
-        self.written = threading.Semaphore(0)
-        self.early = 0
-
-    def put(self, config, checkpoint, metadata, new_versions):
-        if metadata["step"] >= 0 and checkpoint["updated_channels"]:
-            # The first one has tasks, so a write comes; later ones may have none.
-            self.written.acquire(timeout=0.2 if self.early else 60)
-        return super().put(config, checkpoint, metadata, new_versions)
-
-    def put_writes(self, config, writes, task_id, task_path=""):
-        if self.get_tuple(config) is None:
-            self.early += 1
-        super().put_writes(config, writes, task_id, task_path)
-        self.written.release()
-
-
-def test_writes_that_come_before_their_checkpoint_are_kept(store):
-    with SqliteSaver.from_conn_string(":memory:") as sqlite:
-        expected = told(resumed(conversation(sqlite), "async"))
-    saver = Late(store)
-    graph = resumed(conversation(saver), "async")
-    assert saver.early > 0
-    assert told(graph) == expected
 
 
 def test_pruning_keeps_what_is_pending(store):
