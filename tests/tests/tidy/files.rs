@@ -80,13 +80,6 @@ pub fn module_style(src: &Path, root: &Path) -> Vec<Violation> {
         .collect()
 }
 
-/// A crate has so many non-blank lines that are no tests.
-pub fn budget(name: &str, most: usize, sources: &[Source]) -> Vec<Violation> {
-    let lines: usize = sources.iter().map(product_lines).sum();
-    let text = format!("{lines} lines, more than {most}");
-    (lines > most).then(|| violation("budget", name, text)).into_iter().collect()
-}
-
 /// Non-blank lines that are no tests.
 pub fn product_lines(source: &Source) -> usize {
     if is_of_tests(&source.path) {

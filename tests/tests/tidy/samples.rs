@@ -2,7 +2,7 @@
 
 use crate::allowed::{count, differences};
 use crate::comments;
-use crate::{Source, Violation, files, modules, names, prose};
+use crate::{Source, Violation, budgets, files, modules, names, prose};
 
 fn rules(found: &[Violation]) -> Vec<&'static str> {
     found.iter().map(|one| one.rule).collect()
@@ -49,8 +49,25 @@ fn lines_of_tests_and_blank_ones_are_not_counted() {
     let text = "fn a() {}\n\n// b\n#[cfg(test)]\nmod tests {\n    fn c() {}\n}\n";
     let sources = [Source::new("x/src/a.rs", text)];
     assert_eq!(files::product_lines(&sources[0]), 2);
-    assert!(files::budget("x", 2, &sources).is_empty());
-    assert_eq!(rules(&files::budget("x", 1, &sources)), ["budget"]);
+}
+
+#[test]
+fn a_budget_is_kept_follows_its_crate_and_is_raised_with_a_reason() {
+    let sources = [Source::new("x/src/a.rs", &"fn a() {}\n".repeat(100))];
+    let reason = "records of repairs, which nothing else keeps";
+    let checked = |text: &str| rules(&budgets::check(text, "x", &sources));
+    assert!(checked(&format!("x 100 {reason}")).is_empty());
+    assert_eq!(checked(&format!("x 99 {reason}")), ["budget"]);
+    assert!(checked(&format!("x 152 {reason}")).is_empty());
+    assert_eq!(checked(&format!("x 153 {reason}")), ["budget"], "it follows its crate");
+    assert!(checked(&format!("# x 7\nx 9 {reason}\ny 8 {reason}\nx 100 {reason}")).is_empty());
+
+    let explained = |text: &str| rules(&budgets::reasons(text));
+    assert_eq!(explained("x 9"), ["budget-reason"]);
+    assert!(explained(&format!("x 9 {reason}\nx 8 less")).is_empty());
+    assert_eq!(explained(&format!("x 9 {reason}\ny 8 {reason}\nx 10 more")), ["budget-reason"]);
+    assert!(explained(&format!("x 9 {reason}\nx 10 {reason}")).is_empty());
+    assert_eq!(budgets::crates(&format!("x 9 {reason}\ny 8 {reason}\nx 10 more")), ["x", "y"]);
 }
 
 #[test]
