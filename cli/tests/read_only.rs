@@ -154,7 +154,7 @@ impl Stopped {
         assert!(line.starts_with("listening on "), "{line:?}");
         let stopped = Self(child);
         stopped.send(Signal::STOP);
-        // A thread that is in a call of the system ends it first: without waiting, it may still write.
+        // A thread that is in a system call completes it first, so it may still write.
         waitpid(Some(stopped.pid()), WaitOptions::UNTRACED).unwrap();
         stopped
     }

@@ -1,8 +1,9 @@
-//! Writes two recordings as a program prints them, for `milepost record` to be measured with.
+//! Writes the two recordings with which `milepost record` is measured, in the form of a program's
+//! output.
 //!
-//! `cargo run --manifest-path benches/Cargo.toml --release --bin recordings -- DIR` writes `steps.jsonl`, 60,000 steps
-//! of two messages, and `messages.jsonl`, 2,500 steps of 48. A message is a cut of 100 to 520 characters of the
-//! recorded runs, or of generated text where there are none.
+//! `cargo run --manifest-path benches/Cargo.toml --release --bin recordings -- DIR` writes
+//! `steps.jsonl`, 60,000 steps with 2 messages each, and `messages.jsonl`, 2,500 steps with 48.
+//! Each message has 100 to 520 characters of the recorded runs, or of generated text.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -24,7 +25,7 @@ fn main() -> io::Result<()> {
     write(&folder.join("messages.jsonl"), &text, 2_500, 48)
 }
 
-/// Writes steps of so many messages each. The cuts depend on their number only.
+/// Writes a number of steps with a number of messages each. The same call writes the same bytes.
 fn write(path: &Path, text: &[char], steps: u64, messages: u64) -> io::Result<()> {
     let mut out = BufWriter::new(File::create(path)?);
     for step in 0..steps {

@@ -36,7 +36,7 @@ pub fn crates(text: &str) -> Vec<&str> {
     names
 }
 
-/// A raise of a budget has a reason.
+/// Returns the raises of budgets that have no reason.
 pub fn reasons(text: &str) -> Vec<Violation> {
     let budgets = parse(text);
     let is_raise = |at: usize, budget: &Budget<'_>| {
@@ -55,7 +55,8 @@ pub fn reasons(text: &str) -> Vec<Violation> {
     unexplained.map(violation).collect()
 }
 
-/// A crate has at most the lines of its last budget, and not many less: a budget follows its crate down.
+/// Compares the lines of a crate with its last budget: the crate is not larger, and at most a
+/// fiftieth and 50 lines smaller.
 pub fn check(text: &str, name: &str, sources: &[Source]) -> Vec<Violation> {
     let budgets = parse(text);
     let last = budgets.iter().rfind(|budget| budget.name == name).unwrap();

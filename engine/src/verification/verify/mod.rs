@@ -328,10 +328,10 @@ impl<'a> Verification<'a> {
                 digest.join(&one.sections);
                 self.report.faults.extend(one.faults.iter().cloned());
             }
-            let linked = self.link(&target, &ranged).and(self.check_points(target.id, &ranged));
-            if let Err(error) = linked {
+            if let Err(error) = self.link(&target, &ranged) {
                 self.report.faults.push(Fault::of(target.id, &error));
             }
+            self.check_points(target.id, &ranged);
             let broken = ranged.values().any(|one| one.broken);
             if !broken && self.storage.has_copy() && self.storage.digest(target.id) != digest {
                 differ.insert(target.id);
