@@ -545,7 +545,8 @@ class AsyncTask:
     ) -> AsyncIterator[Event]:
         """Returns events from an offset on, and then each one as it becomes durable.
 
-        It goes across restores. It ends if nothing came for `timeout` seconds.
+        It goes across restores. It ends if nothing came for `timeout` seconds, the time to connect
+        included.
         """
         following = self._native.follow(self.id, start)
         while True:
