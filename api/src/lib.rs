@@ -18,9 +18,6 @@
 //! changes, blame, bisect               differences, and the events that set a value or a condition
 //! stats, verify, retention             contents of a store, and the effects of a cleanup
 //! shared, values                       lists, errors, numbers, times, nullable values
-//! convert                              conversions from engine types (feature `engine`)
-//! service                              operations that answer in forms (feature `engine`)
-//! reader                               lineages as a person reads them (feature `engine`)
 //! schema                               OpenAPI schemas (feature `schema`)
 //! ```
 //!
@@ -40,16 +37,12 @@ mod blame;
 mod captures;
 mod changes;
 mod checkpoints;
-#[cfg(feature = "engine")]
-mod convert;
 mod cut;
 mod events;
 mod imports;
 mod jobs;
 mod me;
 mod points;
-#[cfg(feature = "engine")]
-pub mod reader;
 mod readings;
 mod remedies;
 mod requests;
@@ -58,8 +51,6 @@ mod results;
 mod retention;
 #[cfg(feature = "schema")]
 mod schema;
-#[cfg(feature = "engine")]
-pub mod service;
 mod share;
 mod shared;
 mod stats;
@@ -78,8 +69,6 @@ pub use captures::{
 };
 pub use changes::{ChangeForm, ChangesForm};
 pub use checkpoints::{CheckpointForm, PinForm, UnmarkedForm};
-#[cfg(feature = "engine")]
-pub use convert::{files_plan, plan_of_files};
 pub use cut::cut_texts;
 pub use events::{EventForm, MovedForm, RangeForm};
 pub use imports::{FailedInput, ImportForm, ImportedForm, JobNote, SkippedForm};

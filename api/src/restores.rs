@@ -71,3 +71,11 @@ pub struct PlaceForm {
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub checkpoint: Option<CheckpointId>,
 }
+
+impl RestoredForm {
+    /// Records that what joined the task restored files. The changes are not known.
+    #[must_use]
+    pub fn with_files(self) -> Self {
+        Self { files: Some(Value::Object(serde_json::Map::new())), ..self }
+    }
+}

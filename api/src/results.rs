@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(feature = "schema")]
 use utoipa::ToSchema;
 
-use crate::Big;
+use crate::{Big, EventForm};
 
 /// The result of an append.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -91,4 +91,19 @@ pub struct HookTakenForm {
     /// One sentence that the agent has to tell its model; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub say: Option<String>,
+}
+
+impl ErasedForm {
+    /// Converts an event of a task, as it was before the erasure.
+    pub fn of(task: &str, event: EventForm) -> Self {
+        Self {
+            task: task.to_owned(),
+            lineage: event.lineage,
+            offset: event.offset,
+            was_erased: event.body.is_none(),
+            kind: event.kind,
+            time: event.time,
+            time_us: event.time_us,
+        }
+    }
 }

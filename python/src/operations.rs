@@ -2,8 +2,9 @@
 
 use milepost::events::Attachment;
 use milepost::{Append, Body, Engine};
-use milepost_api::{AttachmentForm, MarkGiven};
+use milepost_api::MarkGiven;
 use milepost_client::Client;
+use milepost_service::forms;
 use pyo3::prelude::*;
 
 use crate::errors::Outcome;
@@ -44,7 +45,7 @@ impl Appending {
     pub fn for_engine(self) -> Append {
         let mut append = Append::batch(self.bodies);
         if let Some(mark) = self.mark {
-            append = append.mark(mark.into());
+            append = append.mark(forms::mark(mark));
         }
         if let Some(key) = self.key {
             append = append.key(key);
@@ -110,7 +111,7 @@ impl Operation for Attaching {
     }
 
     async fn there(self, client: Client) -> Outcome<Value> {
-        let forms = self.attachments.into_iter().map(AttachmentForm::from).collect();
+        let forms = self.attachments.into_iter().map(forms::attachment).collect();
         Ok(Value::Count(client.attach(&self.task, &self.alias, forms).await?.added))
     }
 }
@@ -128,6 +129,6 @@ impl Operation for Attached {
 
     async fn there(self, client: Client) -> Outcome<Value> {
         let listed = client.attachments(&self.task, &self.alias).await?;
-        Ok(Value::Attached(listed.items.into_iter().map(Into::into).collect()))
+        Ok(Value::Attached(listed.items.into_iter().map(forms::to_attachment).collect()))
     }
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 use milepost::calls::unless_given_up;
 use milepost::clock::Clock;
 use milepost::{Engine, Result};
-use milepost_api::reader::Reader;
 use milepost_runtime::run::Checkpointer;
+use milepost_service::reader::Reader;
 use parking_lot::RwLock;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch};
 
@@ -26,9 +26,9 @@ use crate::permit::{Heavy, Permits, UnderWay};
 use crate::quotas::Quotas;
 use crate::request_scope::{Ids, RequestContext};
 use crate::sessions::Sessions;
-use crate::summaries::Summaries;
 use crate::tokens::Tokens;
-use crate::view::View;
+use milepost_service::Summaries;
+use milepost_service::View;
 
 /// The maximum wait of a request for bytes of a budget.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -304,7 +304,7 @@ impl App {
         work: impl FnOnce(&View<'_>) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
         let caller = caller.clone();
-        self.work(move |engine| work(&View::of(engine, &caller))).await
+        self.work(move |engine| work(&caller.view(engine))).await
     }
 
     /// Runs expensive work with what a caller sees of the engine, which needs a permit.
@@ -314,7 +314,7 @@ impl App {
         work: impl FnOnce(&View<'_>) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
         let asks = caller.clone();
-        self.long_work(caller.of_token(), move |engine| work(&View::of(engine, &asks))).await
+        self.long_work(caller.of_token(), move |engine| work(&asks.view(engine))).await
     }
 
     /// Runs expensive work with the engine, which needs a permit.

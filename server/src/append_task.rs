@@ -6,8 +6,8 @@ use milepost_runtime::run::{Checkpointer, Reported};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::SMALL;
-use crate::view::View;
 use crate::write_context::{WriteContext, refused};
+use milepost_service::View;
 
 /// Base weight and weight per byte of a request against [`App::room`]: an event's header in the
 /// log is longer than the shortest line.
@@ -70,7 +70,7 @@ pub(crate) async fn append(
     }
     let _room = app.room(EACH + size * GROWTH).await;
     let append = context.conditioned(append);
-    let task = target.look_up(&View::of(&app.engine(), &context.caller))?;
+    let task = target.look_up(&context.caller.view(&app.engine()))?;
     if let Some(checkpoints) = target.checkpoints(app) {
         checkpoints.watch(&task);
     }
@@ -88,7 +88,7 @@ fn wait(
     target: &Target,
     append: Append,
 ) -> Result<AppendedEach, ApiError> {
-    let task = target.look_up(&View::of(engine, &context.caller))?;
+    let task = target.look_up(&context.caller.view(engine))?;
     let append = context.conditioned(append);
     // Which of the events are new is known only at the commit: a policy cannot count them.
     match target.checkpoints(app).filter(|_| !append.is_each_keyed()) {

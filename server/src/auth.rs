@@ -6,7 +6,8 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use blake3::Hash;
-use milepost::Result;
+use milepost::{Engine, Result};
+use milepost_service::{Shown, View};
 
 use crate::error::ApiError;
 use crate::sessions::{Basis, Session, Sessions};
@@ -102,6 +103,22 @@ impl Caller {
                 Err(Unknown { token: id.map(str::to_owned), why: Some(why) })
             }
         })
+    }
+
+    /// Returns the engine as the caller sees it: all of it for an admin, own tasks for a user, a
+    /// single task for a token with that limit.
+    pub(crate) fn view<'a>(&'a self, engine: &'a Engine) -> View<'a> {
+        View::new(engine, self.sees(), self.limits.task.as_deref())
+    }
+
+    /// Returns the tasks that the caller may see of a user, or of all, with a prefix.
+    pub(crate) fn shown(
+        &self,
+        user: Option<String>,
+        prefix: Option<String>,
+    ) -> std::result::Result<Shown, ApiError> {
+        let user = self.asks_about(user)?;
+        Ok(Shown { user, prefix, only: self.limits.task.clone() })
     }
 
     /// Returns the user whose tasks the caller sees; `None` for all users.

@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::states;
-use crate::summaries::{Columns, VALUE_MAX};
+use milepost_service::{Columns, VALUE_MAX};
 
 /// Returns values of the last state of a task, by pointer. One that is not there, or cannot be
 /// read, is absent.

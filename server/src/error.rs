@@ -76,6 +76,16 @@ impl From<Error> for ApiError {
     }
 }
 
+impl From<milepost_service::Error> for ApiError {
+    fn from(error: milepost_service::Error) -> Self {
+        match error {
+            milepost_service::Error::Engine(error) => error.into(),
+            milepost_service::Error::Forbidden(text) => Self::Forbidden(text),
+            milepost_service::Error::TooMuch(text) => Self::TooMuch(text),
+        }
+    }
+}
+
 /// The form of errors of a family of routes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Family {

@@ -21,7 +21,7 @@ impl App {
         let work = {
             let (app, job) = (app.clone(), Arc::clone(&job));
             move || {
-                let run = || milepost_jobs::run(&app.engine(), &asked, &user, &*job);
+                let run = || milepost_service::jobs::run(&app.engine(), &asked, &user, &*job);
                 unless_given_up(&job.given_up, || RequestContext::on_behalf(context.as_ref(), run))
             }
         };

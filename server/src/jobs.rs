@@ -9,7 +9,7 @@ use milepost::calls::is_given_up;
 use milepost_api::{
     Big, JobAsked, JobForm, JobNote, JobProgress, JobResult, JobState, Problem, Remedy, micros,
 };
-use milepost_jobs::{JobFailure, Listener};
+use milepost_service::jobs::{JobFailure, Listener};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 

@@ -7,10 +7,11 @@ use std::str::FromStr;
 use axum::body::Bytes;
 use milepost::subscribe::LineageChanged;
 use milepost::{Event, LineageId, Offset};
+use milepost_service::forms;
 use serde::Serialize;
 
 use crate::buffer::{Buffer, push};
-use crate::forms::{Big, EventForm, MovedForm};
+use crate::forms::{Big, MovedForm};
 
 /// A comment, which keeps a connection open.
 pub(crate) const COMMENT: &[u8] = b":\n\n";
@@ -47,7 +48,7 @@ impl FromStr for Place {
 /// Encodes an event of the followed lineage.
 pub(crate) fn event(to: &mut Vec<u8>, lineage: LineageId, event: Event) {
     let next = event.offset + 1;
-    let form = EventForm::from(event);
+    let form = forms::event(event);
     frame(to, &form.kind, Some(Place { lineage, next }), &form);
 }
 

@@ -10,7 +10,6 @@ use crate::auth::Caller;
 use crate::budget::{Shares, TokenShare};
 use crate::error::ApiError;
 use crate::folds::{COPIED, Folded, UNCOUNTED};
-use crate::view::View;
 
 /// Memory per byte of a state in a comparison.
 const COMPARED: u64 = 12;
@@ -36,7 +35,7 @@ pub(crate) async fn at(app: &App, caller: &Caller, point: Point) -> Result<Arc<F
     let needs = |weight: u64| weight.saturating_mul(COPIED);
     let expected = needs(app.folds.weight(point.no));
     let fold = move |engine: &Engine| {
-        let state = View::of(engine, &asks).run_state(&point)?;
+        let state = asks.view(engine).run_state(&point)?;
         folding.folds.weighed(point.no, &state);
         let bytes = needs(state.weight());
         Ok((state, bytes))
@@ -65,7 +64,7 @@ pub(crate) async fn two(
     // A single large state may exceed the budget, but two together may not.
     let most = app.budgets.states.bytes() as u64;
     let fold = move |engine: &Engine| {
-        let view = View::of(engine, &asks);
+        let view = asks.view(engine);
         let [before, after] = &points;
         let mut left = most;
         let mut one = |point: &Point| -> Result<RunState, ApiError> {

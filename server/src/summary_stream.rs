@@ -18,7 +18,7 @@ use crate::columns;
 use crate::error::ApiError;
 use crate::sse;
 use crate::streams::{KEEP_OPEN, Pieces};
-use crate::summaries::Shown;
+use milepost_service::Shown;
 
 /// The time between two looks for changes: a task has at most four rows a second.
 const LOOK: Duration = Duration::from_millis(250);

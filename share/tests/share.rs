@@ -161,12 +161,12 @@ fn answers_of_the_index_are_those_of_the_service() {
     let engine = run();
     let file = File::of(&engine, "tune", &ShareAsked::default());
     let task = engine.task("tune").unwrap();
-    let form = |info: milepost::reading::TaskSummary| json!(milepost_api::SummaryForm::from(info));
+    let form = |info: milepost::reading::TaskSummary| json!(milepost_service::forms::summary(info));
     assert_eq!(file.index["summary"], form(engine.view().summary("tune").unwrap()));
     for (said, info) in
         file.index["lineages"]["items"].as_array().unwrap().iter().zip(task.lineages().unwrap())
     {
-        assert_eq!(*said, json!(milepost_api::LineageForm::from(info)));
+        assert_eq!(*said, json!(milepost_service::forms::lineage(info)));
     }
     let rows = file.index["rows/0/0"].as_array().unwrap();
     assert_eq!(
@@ -217,7 +217,7 @@ fn a_withheld_description_of_a_lineage_leaves_the_hashes_of_the_task() {
     let file = File::read(&first);
     let said = file.index["lineages"]["items"].as_array().unwrap();
     for (said, info) in said.iter().zip(engine.task("tune").unwrap().lineages().unwrap()) {
-        let form = json!(milepost_api::LineageForm::from(info));
+        let form = json!(milepost_service::forms::lineage(info));
         assert_eq!((&said["hash"], &said["parent"]), (&form["hash"], &form["parent"]));
     }
 }

@@ -41,7 +41,7 @@ fn a_capture_that_is_given_up_appends_nothing_and_the_next_one_is_whole() {
         std::fs::write(folder.join(format!("{at}.txt")), at.to_string()).unwrap();
     }
     engine.start_task("t", "ana").unwrap();
-    let run = || milepost_jobs::run(&engine, &capture(&folder), "ana", &|_| {});
+    let run = || milepost_service::jobs::run(&engine, &capture(&folder), "ana", &|_| {});
     let failed = unless_given_up(&gone(), run).unwrap_err();
     assert_eq!(failed.error.kind(), ErrorKind::Unavailable, "{failed}");
     assert_eq!(engine.task("t").unwrap().head().unwrap().next, 1);
@@ -58,7 +58,7 @@ fn a_compaction_that_is_given_up_changes_nothing_and_the_next_one_ends() {
     }
     let state = || engine.run_state(&engine.point("t").unwrap()).unwrap().messages.len();
     let compact = JobAsked::Compact(CompactAsked { dry_run: false, force: true });
-    let run = || milepost_jobs::run(&engine, &compact, "ana", &|_| {});
+    let run = || milepost_service::jobs::run(&engine, &compact, "ana", &|_| {});
     let failed = unless_given_up(&gone(), run).unwrap_err();
     assert_eq!(failed.error.kind(), ErrorKind::Unavailable, "{failed}");
     assert_eq!(state(), 200);
@@ -150,16 +150,16 @@ fn a_restore_that_is_given_up_before_it_changes_files_changes_none() {
     let (dir, engine) = engine();
     let folder = dir.path().join("work");
     std::fs::write(folder.join("draft.md"), "first").unwrap();
-    milepost_jobs::run(&engine, &capture(&folder), "ana", &|_| {}).unwrap();
+    milepost_service::jobs::run(&engine, &capture(&folder), "ana", &|_| {}).unwrap();
     std::fs::write(folder.join("draft.md"), "second").unwrap();
-    milepost_jobs::run(&engine, &capture(&folder), "ana", &|_| {}).unwrap();
+    milepost_service::jobs::run(&engine, &capture(&folder), "ana", &|_| {}).unwrap();
     let asked = JobAsked::Restore(FilesAsked {
         to: "t@2".into(),
         scope: Scope::All,
         files: FolderAsked { folder: Some(folder.clone()), ..FolderAsked::default() },
         description: None,
     });
-    let run = || milepost_jobs::run(&engine, &asked, "ana", &|_| {});
+    let run = || milepost_service::jobs::run(&engine, &asked, "ana", &|_| {});
     unless_given_up(&gone(), run).unwrap_err();
     assert_eq!(std::fs::read_to_string(folder.join("draft.md")).unwrap(), "second");
     assert!(engine.restores().pending().unwrap().is_empty());

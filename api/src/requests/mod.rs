@@ -94,7 +94,7 @@ pub struct CheckpointGiven {
 }
 
 /// A checkpoint to mark after events.
-#[derive(Debug, Clone, Deserialize, Serialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MarkGiven {

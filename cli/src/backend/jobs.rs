@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use milepost::{Detail, ErrorKind};
 use milepost_api::{JobNote, JobProgress, JobResult, Remedy};
-use milepost_jobs::{JobFailure, Listener, place};
+use milepost_service::jobs::{JobFailure, Listener, place};
 use parking_lot::Mutex;
 
 use crate::error::{Failure, USAGE};

@@ -3,19 +3,18 @@
 use std::io::{self, Read as _};
 use std::ops::Range;
 
-use milepost::events::{ArtifactsEdited, GuidanceGiven, RunControl};
+use milepost::events::{ArtifactsEdited, RunControl};
 use milepost::query::{CheckpointQuery, TaskQuery};
 use milepost::state::{Change, Chunks, MessageRange, RunReducer, diff_states, to_patch};
-use milepost::{
-    CheckpointId, Detail, Engine, ErrorKind, Json, LineageId, Mark, Point, RunState, Task,
-};
+use milepost::{CheckpointId, Detail, Engine, ErrorKind, Json, LineageId, Point, RunState, Task};
 use milepost_api::{
     AppendedForm, AttachmentForm, BlamedForm, BranchAsked, ChangesForm, CheckpointForm, EventAt,
-    FileForm, GuidanceAsked, JobAsked, JobForm, JobResult, LineageForm, Listed, PinForm, PointForm,
-    RestoredForm, RetentionAsked, RetentionForm, ShareAsked, SharePlanForm, StoreForm, SummaryForm,
-    TaskForm, UserForm, VerifyForm, service,
+    FileForm, GuidanceAsked, JobAsked, JobForm, JobResult, LineageForm, Listed, MarkGiven, PinForm,
+    PointForm, RestoredForm, RetentionAsked, RetentionForm, ShareAsked, SharePlanForm, StoreForm,
+    SummaryForm, TaskForm, UserForm, VerifyForm,
 };
 use milepost_formats::{Progress, backup};
+use milepost_service::{forms, operations};
 use milepost_share::Share;
 use milepost_workspace::{Snapshot, TreePath};
 use serde_json::Value;
@@ -23,8 +22,8 @@ use serde_json::Value;
 use super::jobs::Listening;
 use super::readings::LocalReadings;
 use super::{
-    Backend, Bytes, CheckpointsAsked, Each, EachState, Followed, JobFailed, MarkAsked, Readings,
-    VerifyAsked, captures, hints, jobs, recovery,
+    Backend, Bytes, CheckpointsAsked, Each, EachState, Followed, JobFailed, Readings, VerifyAsked,
+    captures, hints, jobs, recovery,
 };
 use crate::error::{Failure, Result};
 use crate::output::{JobBar, Out, note, words};
@@ -76,7 +75,7 @@ impl Backend for Local<'_> {
             cursor,
             ..TaskQuery::default()
         })?;
-        Ok(Listed::of(page, TaskForm::from))
+        Ok(forms::page(page, forms::task))
     }
 
     fn summaries(
@@ -89,25 +88,25 @@ impl Backend for Local<'_> {
         let (user, limit) = (user.map(str::to_owned), Some(limit));
         let prefix = prefix.map(str::to_owned);
         let page = self.0.query().summaries(&TaskQuery { user, prefix, limit, cursor })?;
-        Ok(Listed::of(page, |task| SummaryForm::from(task).listed()))
+        Ok(forms::page(page, |task| forms::summary(task).listed()))
     }
 
     fn summary(&self, task: &str) -> Result<SummaryForm> {
-        Ok(self.0.view().summary(task)?.into())
+        Ok(forms::summary(self.0.view().summary(task)?))
     }
 
     fn task(&self, id: &str) -> Result<TaskForm> {
-        Ok(hints::task(self.0, id)?.info()?.into())
+        Ok(forms::task(hints::task(self.0, id)?.info()?))
     }
 
     fn start(&self, id: &str, user: Option<&str>, initial: Option<Json>) -> Result<TaskForm> {
         let user = user.map_or_else(hints::current_user, str::to_owned);
-        Ok(self.0.start_task_from(id, &user, initial)?.info()?.into())
+        Ok(forms::task(self.0.start_task_from(id, &user, initial)?.info()?))
     }
 
     fn lineages(&self, task: &str) -> Result<Vec<LineageForm>> {
         let lineages = self.0.task(task)?.lineages()?;
-        Ok(lineages.into_iter().map(LineageForm::from).collect())
+        Ok(lineages.into_iter().map(forms::lineage).collect())
     }
 
     fn point(&self, address: &str) -> Result<PointForm> {
@@ -122,20 +121,20 @@ impl Backend for Local<'_> {
                 _ => failure,
             }
         })?;
-        Ok(PointForm::of(&point, hash))
+        Ok(forms::point(&point, hash))
     }
 
     fn event(&self, point: &PointForm) -> Result<EventAt> {
         let mut found = self.found(point)?;
         found.checkpoint = point.checkpoint;
         let (event, hash) = self.0.event(&found)?;
-        Ok(EventAt::of(found, event, hash))
+        Ok(forms::event_at(found, event, hash))
     }
 
     fn events(&self, point: &PointForm, range: Range<u64>, each: Each<'_>) -> Result<()> {
         let task = self.0.task(&point.task)?;
         for event in task.lineage_named(point.lineage)?.read(range)? {
-            each(event?.into())?;
+            each(forms::event(event?))?;
         }
         Ok(())
     }
@@ -154,14 +153,17 @@ impl Backend for Local<'_> {
         let lineage = self.0.task(&found.task)?.lineage_named(found.lineage)?;
         let mut states = lineage.states_of(&RunReducer, ..found.offset)?;
         while let Some((checkpoint, state)) = states.next_state()? {
-            each(checkpoint.into(), state.to_json(self.0.chunks().as_ref(), messages)?)?;
+            each(
+                forms::checkpoint(checkpoint),
+                state.to_json(self.0.chunks().as_ref(), messages)?,
+            )?;
         }
         Ok(())
     }
 
     fn attached(&self, task: &str, alias: &str) -> Result<Vec<AttachmentForm>> {
         let all = self.0.task(task)?.attached(alias)?;
-        Ok(all.into_iter().map(AttachmentForm::from).collect())
+        Ok(all.into_iter().map(forms::attachment).collect())
     }
 
     fn print_state(&self, point: &PointForm, out: &mut Out) -> Result<()> {
@@ -171,7 +173,7 @@ impl Backend for Local<'_> {
 
     fn changes(&self, before: &PointForm, after: &PointForm) -> Result<ChangesForm> {
         let changes = self.differences(before, after)?;
-        Ok(ChangesForm { items: changes.into_iter().map(Into::into).collect(), more: false })
+        Ok(ChangesForm { items: changes.into_iter().map(forms::change).collect(), more: false })
     }
 
     fn patch(&self, before: &PointForm, after: &PointForm) -> Result<Value> {
@@ -189,17 +191,12 @@ impl Backend for Local<'_> {
             cursor: asked.cursor.clone(),
             ..CheckpointQuery::default()
         })?;
-        Ok(Listed::of(page, CheckpointForm::from))
+        Ok(forms::page(page, forms::checkpoint))
     }
 
-    fn mark(&self, point: &PointForm, asked: MarkAsked) -> Result<CheckpointForm> {
+    fn mark(&self, point: &PointForm, asked: MarkGiven) -> Result<CheckpointForm> {
         let lineage = self.0.task(&point.task)?.lineage_named(point.lineage)?;
-        let MarkAsked { label, status, aliases, metadata } = asked;
-        let mark = Mark::new().label(label).status(status);
-        let mut mark = aliases.into_iter().fold(mark, Mark::alias);
-        if let Some(metadata) = metadata {
-            mark = mark.metadata(metadata);
-        }
+        let mut mark = forms::mark(asked);
         if lineage.head()?.next != point.offset.0 {
             mark = mark.at(point.offset.0);
         }
@@ -212,14 +209,14 @@ impl Backend for Local<'_> {
                 false => failure,
             }
         });
-        Ok(marked?.into())
+        Ok(forms::checkpoint(marked?))
     }
 
     fn restore(&self, point: &PointForm, description: Option<&str>) -> Result<RestoredForm> {
         let mut to = self.found(point)?;
         to.checkpoint = point.checkpoint;
         recovery::recover(self.0, &self.0.task(&to.task)?, None)?;
-        Ok(service::restore(&self.0.view(), &to, description)?)
+        Ok(operations::restore(&self.0.view(), &to, description)?)
     }
 
     fn branch(&self, point: &PointForm, description: Option<&str>) -> Result<LineageForm> {
@@ -228,7 +225,7 @@ impl Backend for Local<'_> {
         recovery::recover(self.0, &self.0.task(&at.task)?, None)?;
         let description = description.map(str::to_owned);
         let asked = BranchAsked { description, ..BranchAsked::default() };
-        Ok(service::branch(&self.0.view(), &at, &asked)?)
+        Ok(operations::branch(&self.0.view(), &at, &asked)?)
     }
 
     fn undo_target(&self, task: &TaskForm) -> Result<(PointForm, bool)> {
@@ -239,17 +236,17 @@ impl Backend for Local<'_> {
     }
 
     fn undo(&self, task: &TaskForm) -> Result<RestoredForm> {
-        Ok(RestoredForm::of(&self.0.undo(&task.id).run()?)?)
+        Ok(forms::restored(&self.0.undo(&task.id).run()?)?)
     }
 
     fn switch(&self, task: &TaskForm, lineage: LineageId) -> Result<RestoredForm> {
         let task = self.writable(&task.id)?;
-        Ok(service::switch(&self.0.view(), task.id(), lineage)?)
+        Ok(operations::switch(&self.0.view(), task.id(), lineage)?)
     }
 
     fn redo(&self, task: &TaskForm) -> Result<RestoredForm> {
         let task = self.writable(&task.id)?;
-        Ok(service::redo(&self.0.view(), task.id())?)
+        Ok(operations::redo(&self.0.view(), task.id())?)
     }
 
     fn differing_files(
@@ -268,17 +265,17 @@ impl Backend for Local<'_> {
     }
 
     fn stats(&self) -> Result<StoreForm> {
-        Ok(self.0.store().stats()?.into())
+        Ok(forms::store(self.0.store().stats()?))
     }
 
     fn stats_of(&self, user: &str) -> Result<UserForm> {
-        Ok(service::user_stats(&self.0.view(), user.to_owned(), usize::MAX, None)?)
+        Ok(operations::user_stats(&self.0.view(), user.to_owned(), usize::MAX, None)?)
     }
 
     fn verify(&self, asked: &VerifyAsked, told: &mut dyn FnMut(u64, u64)) -> Result<VerifyForm> {
         let task = asked.task.as_ref().map(|task| task.id.as_str());
         let VerifyAsked { states, anchor, acknowledge, .. } = asked;
-        Ok(service::verify(self.0, task, *states, anchor.as_ref(), *acknowledge, told)?)
+        Ok(operations::verify(self.0, task, *states, anchor.as_ref(), *acknowledge, told)?)
     }
 
     fn anchor(&self) -> Result<String> {
@@ -287,7 +284,7 @@ impl Backend for Local<'_> {
 
     fn blame(&self, point: &PointForm, pointer: &str, history: bool) -> Result<BlamedForm> {
         let blamed = self.0.query().blame(&self.found(point)?, pointer, history)?;
-        Ok(BlamedForm::of(&point.task, pointer, blamed))
+        Ok(forms::blamed(&point.task, pointer, blamed))
     }
 
     fn erase(&self, point: &PointForm, reason: Option<&str>) -> Result<()> {
@@ -295,11 +292,11 @@ impl Backend for Local<'_> {
     }
 
     fn pins(&self, task: &str) -> Result<Vec<PinForm>> {
-        Ok(service::pins(&self.0.view(), task)?)
+        Ok(operations::pins(&self.0.view(), task)?)
     }
 
     fn pin(&self, id: &CheckpointId, reason: Option<&str>) -> Result<PinForm> {
-        let pin = service::pin(&self.0.view(), &id.to_string(), reason)?;
+        let pin = operations::pin(&self.0.view(), &id.to_string(), reason)?;
         pin.ok_or_else(|| Failure::new("the pin was removed by another command"))
     }
 
@@ -313,18 +310,18 @@ impl Backend for Local<'_> {
         dry_run: bool,
         told: &mut dyn FnMut(u64, u64),
     ) -> Result<RetentionForm> {
-        let plan = self.0.retention().plan(&asked.clone().policy(self.0)?)?;
+        let plan = self.0.retention().plan(&forms::policy(asked.clone(), self.0)?)?;
         if !dry_run {
             let backup = asked.backup.then(|| backup(self.0, &plan)).transpose()?.flatten();
             let backup = backup.map(|file| file.display().to_string());
             let report = self.0.retention().apply(&plan, told)?;
-            return Ok(RetentionForm::done(plan, report, backup));
+            return Ok(forms::done_cleanup(plan, report, backup));
         }
         // A failed plan of captures does not fail the rest.
         let captures = self.0.retention().plan_captures(&plan).inspect_err(|error| {
             note(&format!("what goes of captured folders is not known: {error}"));
         });
-        Ok(RetentionForm::planned(plan, captures.ok()))
+        Ok(forms::planned_cleanup(plan, captures.ok()))
     }
 
     fn delete(&self, task: &str) -> Result<()> {
@@ -341,14 +338,14 @@ impl Backend for Local<'_> {
 
     fn files(&self, point: &PointForm, each: &mut dyn FnMut(FileForm) -> Result<()>) -> Result<()> {
         for entry in captures::of(self.0, &self.found(point)?)?.entries() {
-            each(entry?.into())?;
+            each(forms::file(entry?))?;
         }
         Ok(())
     }
 
     fn file(&self, point: &PointForm, path: &TreePath) -> Result<Option<FileForm>> {
         let snapshot = captures::of(self.0, &self.found(point)?)?;
-        Ok(snapshot.entry(path)?.map(FileForm::from))
+        Ok(snapshot.entry(path)?.map(forms::file))
     }
 
     fn content(&self, point: &PointForm, path: &TreePath, each: Bytes<'_>) -> Result<()> {
@@ -383,7 +380,8 @@ impl Backend for Local<'_> {
 
     fn job(&self, asked: &JobAsked, bar: JobBar) -> Result<JobResult, JobFailed> {
         let told = Listening::new(bar);
-        milepost_jobs::run(self.0, asked, &hints::current_user(), &told).map_err(jobs::failed)
+        milepost_service::jobs::run(self.0, asked, &hints::current_user(), &told)
+            .map_err(jobs::failed)
     }
 
     fn jobs(&self) -> Result<Listed<JobForm>> {
@@ -401,15 +399,15 @@ impl Backend for Local<'_> {
     }
 
     fn guide(&self, task: &TaskForm, text: String, target: Option<String>) -> Result<AppendedForm> {
-        let given = GuidanceGiven::try_from(GuidanceAsked { text, target })?;
+        let given = forms::guidance(GuidanceAsked { text, target })?;
         let appended = self.writable(&task.id)?.append(given)?;
-        Ok(AppendedForm::from(&appended))
+        Ok(forms::appended(&appended))
     }
 
     fn edit(&self, task: &TaskForm, artifacts: Vec<(String, Json)>) -> Result<AppendedForm> {
         let artifacts = artifacts.into_iter().collect();
         let appended = self.writable(&task.id)?.append(ArtifactsEdited { artifacts })?;
-        Ok(AppendedForm::from(&appended))
+        Ok(forms::appended(&appended))
     }
 }
 

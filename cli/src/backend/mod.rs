@@ -31,9 +31,9 @@ use milepost::state::MessageRange;
 use milepost::{CheckpointId, Engine, Event, Header, Json, LineageId};
 use milepost_api::{
     AppendedForm, AttachmentForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, EventForm,
-    FileForm, JobAsked, JobForm, JobResult, LineageForm, Listed, MovedForm, PinForm, PointForm,
-    RestoredForm, RetentionAsked, RetentionForm, ShareAsked, SharePlanForm, StoreForm, SummaryForm,
-    TaskForm, UserForm, VerifyForm,
+    FileForm, JobAsked, JobForm, JobResult, LineageForm, Listed, MarkGiven, MovedForm, PinForm,
+    PointForm, RestoredForm, RetentionAsked, RetentionForm, ShareAsked, SharePlanForm, StoreForm,
+    SummaryForm, TaskForm, UserForm, VerifyForm,
 };
 use milepost_formats::Progress;
 use milepost_workspace::TreePath;
@@ -72,15 +72,6 @@ pub struct CheckpointsAsked {
     pub alias: Option<String>,
     pub limit: usize,
     pub cursor: Option<String>,
-}
-
-/// A checkpoint to mark.
-#[derive(Debug)]
-pub struct MarkAsked {
-    pub label: String,
-    pub aliases: Vec<String>,
-    pub status: MarkStatus,
-    pub metadata: Option<Json>,
 }
 
 /// Scope of a verification.
@@ -180,7 +171,7 @@ pub trait Backend {
     /// Returns a page of checkpoints, newest first.
     fn checkpoints(&self, asked: &CheckpointsAsked) -> Result<Listed<CheckpointForm>>;
 
-    fn mark(&self, point: &PointForm, asked: MarkAsked) -> Result<CheckpointForm>;
+    fn mark(&self, point: &PointForm, asked: MarkGiven) -> Result<CheckpointForm>;
 
     /// Goes back to a point, without a folder.
     fn restore(&self, point: &PointForm, description: Option<&str>) -> Result<RestoredForm>;

@@ -3,12 +3,12 @@
 use milepost::query::Condition;
 use milepost::reading::AlignOptions;
 use milepost::{Engine, LineageId, Point, Task};
-use milepost_api::reader::{EventSearch, Reader, RowsAsked, SeriesAxis, TurnPlace, TurnsAsked};
 use milepost_api::{
     AlignmentForm, BisectedForm, MetricsForm, OverviewForm, RowsForm, SeriesForm, TurnsForm,
-    service,
 };
 use milepost_client::{ReadQuery, SeriesQuery};
+use milepost_service::operations;
+use milepost_service::reader::{EventSearch, Reader, RowsAsked, SeriesAxis, TurnPlace, TurnsAsked};
 
 use super::Remote;
 use crate::error::{Failure, Result};
@@ -103,7 +103,7 @@ impl Readings for LocalReadings<'_> {
     fn bisect(&self, address: &str, when: &str) -> Result<BisectedForm> {
         let condition = when.parse::<Condition>().map_err(Failure::from)?;
         let view = self.engine.view();
-        Ok(service::bisect(&view, None, &self.engine.point(address)?, &condition)?)
+        Ok(operations::bisect(&view, None, &self.engine.point(address)?, &condition)?)
     }
 }
 

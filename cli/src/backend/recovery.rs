@@ -5,7 +5,7 @@
 
 use milepost::{Engine, Task};
 use milepost_api::RecoveredFolder;
-use milepost_jobs::place;
+use milepost_service::jobs::place;
 use milepost_workspace::{Choices, Workspace};
 
 use super::jobs::{self, Wording};
@@ -15,7 +15,7 @@ use crate::output::{note, printable};
 /// Takes back the restore that blocks a task, and prints a note. `named` is the folder of the
 /// command, with the choices for its paths. An append to a task that stays blocked says so.
 pub fn recover(engine: &Engine, task: &Task, named: Option<(&Workspace, &Choices)>) -> Result<()> {
-    let recovered = milepost_jobs::recover(engine, task, named);
+    let recovered = milepost_service::jobs::recover(engine, task, named);
     let recovered = recovered.map_err(|failed| jobs::failed(failed).worded(&Wording::default()))?;
     tell(recovered.folder.as_ref());
     Ok(())

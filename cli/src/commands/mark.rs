@@ -1,11 +1,11 @@
 //! `mark`: a checkpoint at a point.
 
 use milepost::{ErrorKind, Json};
-use milepost_api::PointForm;
+use milepost_api::{MarkGiven, PointForm};
 use serde_json::Value;
 
 use crate::args;
-use crate::backend::{Backend, MarkAsked, hints};
+use crate::backend::{Backend, hints};
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, excerpt, note, printable, words};
 use crate::store_locator;
@@ -19,11 +19,12 @@ pub fn run(source: &dyn Backend, args: &args::Mark, out: &mut Out) -> Result<()>
         }
     };
     let metadata = args.metadata.as_deref().map(metadata).transpose()?;
-    let asked = MarkAsked {
-        label: args.label.clone(),
+    let asked = MarkGiven {
+        label: Some(args.label.clone()),
         aliases: args.alias.clone(),
-        status: args.status.into(),
+        status: Some(args.status.into()),
         metadata,
+        cause: None,
     };
     let before = if out.json { None } else { labelled(source, &point, &args.label) };
     let checkpoint = source.mark(&point, asked)?;

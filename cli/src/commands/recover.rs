@@ -1,7 +1,7 @@
 //! `recover`: takes back interrupted restores of folders.
 
 use milepost_api::{FolderAsked, JobAsked, JobResult, RecoverAsked, RecoveryForm};
-use milepost_jobs::place;
+use milepost_service::jobs::place;
 use serde_json::{Value, json};
 
 use super::workspace_args;

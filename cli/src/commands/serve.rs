@@ -57,7 +57,7 @@ fn server(engine: &Engine, config: &Config) -> Result<(Server, Vec<String>)> {
         None => Tokens::none(),
     };
     let open = !tokens.any()?;
-    if !open && !milepost_jobs::is_trusted(engine) {
+    if !open && !milepost_service::jobs::is_trusted(engine) {
         let text =
             "tokens came with the store, and you do not trust the store: none of them counts";
         return Err(Failure::new(text).hint(UNTRUSTED));

@@ -13,7 +13,7 @@ use crate::args::Trust;
 use crate::error::{Failure, Result};
 use crate::output::{Out, printable};
 use crate::store_locator::StoreArgs;
-use milepost_jobs::begun_in;
+use milepost_service::jobs::begun_in;
 
 pub fn run(store: &StoreArgs, args: &Trust, out: &mut Out) -> Result<()> {
     let dir = store.folder()?;

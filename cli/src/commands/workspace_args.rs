@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use milepost_api::{ChoicesAsked, FilesForm, FolderAsked, JobResult, RestoredForm, plan_of_files};
-use milepost_jobs::place;
+use milepost_api::{ChoicesAsked, FilesForm, FolderAsked, JobResult, RestoredForm};
+use milepost_service::forms;
+use milepost_service::jobs::place;
 use milepost_workspace::{ConflictWhy, PathConflict, Plan, Way};
 use serde_json::{Value, json};
 
@@ -72,7 +73,7 @@ pub fn done(
 
 /// Returns the plan of a result, if it has a folder.
 pub fn plan(form: &FilesForm) -> Result<Option<Plan>> {
-    Ok(form.files.clone().map(plan_of_files).transpose()?)
+    Ok(form.files.clone().map(forms::plan_of_files).transpose()?)
 }
 
 /// Returns the folder of a result, for messages.

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::run::Acknowledged;
 use super::{BACK_TO, is_first};
 use milepost_api::LineageForm;
+use milepost_service::forms;
 
 use crate::error::Result;
 use crate::output::lineage_tree::{describe, tree};
@@ -125,7 +126,7 @@ impl<'a> Report<'a> {
             return self.end_json(name, lineages);
         }
         self.say("\nThe lineages, with the best score at the end of each (0 is perfect):\n", None)?;
-        let infos = lineages.iter().map(|scored| scored.info.clone().into());
+        let infos = lineages.iter().map(|scored| forms::lineage(scored.info.clone()));
         let infos: Vec<LineageForm> = infos.collect();
         tree(&infos, self.out, |info, out| {
             let scored = lineages.iter().find(|scored| scored.info.id == info.id);
@@ -163,7 +164,7 @@ impl<'a> Report<'a> {
 
     fn end_json(mut self, name: &str, lineages: &[Scored]) -> Result<()> {
         let lineages = lineages.iter().map(|scored| {
-            let form = LineageForm::from(scored.info.clone());
+            let form = forms::lineage(scored.info.clone());
             let mut form = json!(form);
             if let Some(fields) = form.as_object_mut() {
                 fields.insert("score".into(), json!(scored.score));

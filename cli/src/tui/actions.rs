@@ -2,19 +2,21 @@
 
 use std::path::Path;
 
-use milepost::events::{MarkStatus, RunControl};
+use milepost::events::RunControl;
 use milepost::{CheckpointId, LineageId, Scope};
 use milepost_api::{
     CheckpointForm, ChoicesAsked, FilesAsked, FilesForm, FolderAsked, JobAsked, JobResult,
-    PointForm, Remedy, UndoAsked, plan_of_files,
+    MarkGiven, PointForm, Remedy, UndoAsked,
 };
+use milepost_service::forms;
+use milepost_service::jobs::place;
 use milepost_workspace::PathConflict;
 
 use super::plan::{ActionPlan, Deed, PlanChoice, PlanError};
 use super::sharing;
 use super::task::TaskView;
 use crate::backend::jobs::{self, JobFailed, Wording};
-use crate::backend::{Backend, CheckpointsAsked, MarkAsked, named};
+use crate::backend::{Backend, CheckpointsAsked, named};
 use crate::error::{Failure, Result};
 use crate::output::{JobBar, count, excerpt, printable, shell_word, words};
 
@@ -175,14 +177,14 @@ fn changes_between(source: &dyn Backend, from: &PointForm, to: &PointForm) -> Re
 }
 
 fn folder_of(form: &FilesForm) -> String {
-    let folder = form.folder.as_ref().map(milepost_jobs::place);
+    let folder = form.folder.as_ref().map(place);
     let folder = folder.map(|folder| folder.display().to_string()).unwrap_or_default();
     printable(&folder).into_owned()
 }
 
 /// Returns the first lines of a plan of files, and the command that prints the whole.
 fn changes_of(form: &FilesForm, whole: &str) -> Result<String> {
-    let plan = form.files.clone().map(plan_of_files).transpose()?.unwrap_or_default();
+    let plan = form.files.clone().map(forms::plan_of_files).transpose()?.unwrap_or_default();
     let text = plan.to_string();
     let lines: Vec<&str> = text.lines().collect();
     let mut shown: Vec<String> =
@@ -211,7 +213,7 @@ fn plan_files(
             Err(failed) => failed,
         };
         if let Some(Remedy::NameFolder { folder }) = &failed.remedy {
-            return Err(PlanError::NameFolder(folder.as_ref().map(milepost_jobs::place)));
+            return Err(PlanError::NameFolder(folder.as_ref().map(place)));
         }
         let new = conflicts(&failed).into_iter().map(PlanChoice::of).collect::<Option<Vec<_>>>();
         let is_new = |choice: &PlanChoice| choices.iter().all(|had| had.path != choice.path);
@@ -228,7 +230,10 @@ fn conflicts(failed: &JobFailed) -> Vec<PathConflict> {
         Some(JobResult::Restore(form) | JobResult::Undo(form)) => form.files.clone(),
         _ => None,
     };
-    files.and_then(|files| plan_of_files(files).ok()).map(|it| it.conflicts).unwrap_or_default()
+    files
+        .and_then(|files| forms::plan_of_files(files).ok())
+        .map(|it| it.conflicts)
+        .unwrap_or_default()
 }
 
 /// Returns the failure of a job, with the first conflict.
@@ -333,13 +338,8 @@ fn lineage_name(lineage: LineageId) -> String {
     format!("lineage {lineage}")
 }
 
-fn mark_of(label: &str) -> MarkAsked {
-    MarkAsked {
-        label: label.to_owned(),
-        aliases: Vec::new(),
-        status: MarkStatus::Success,
-        metadata: None,
-    }
+fn mark_of(label: &str) -> MarkGiven {
+    MarkGiven { label: Some(label.to_owned()), ..MarkGiven::default() }
 }
 
 /// Returns the address of the mark at the cursor.

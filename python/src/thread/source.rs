@@ -14,6 +14,7 @@ use milepost_client::Client;
 use milepost_client::api::CheckpointForm;
 use milepost_client::{CheckpointOrder as ClientOrder, EventQuery};
 use milepost_langgraph::{Thread, ThreadReducer};
+use milepost_service::forms;
 
 use crate::errors::{Failure, Outcome};
 
@@ -393,7 +394,7 @@ impl Source {
             Self::Here(engine) => engine.task(task)?.attached(alias)?,
             Self::There(client) => {
                 let listed = client.attachments(task, alias).await?;
-                listed.items.into_iter().map(Into::into).collect()
+                listed.items.into_iter().map(forms::to_attachment).collect()
             }
         })
     }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use milepost::{Append, Body, Mark};
 use milepost_api::MarkGiven;
+use milepost_service::forms;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -45,7 +46,7 @@ impl EventGiven<'_> {
             None => Append::from(body),
         };
         Ok(match self.mark {
-            Some(mark) => append.mark(mark.into()),
+            Some(mark) => append.mark(forms::mark(mark)),
             None => append,
         })
     }
@@ -65,7 +66,7 @@ impl LineGiven<'_> {
                 body(&kind, given).map(|body| Line::Event(body, self.key))
             }
             (None, None, Some(_)) if self.key.is_some() => Err("a mark has no `key`".into()),
-            (None, None, Some(mark)) => Ok(Line::Mark(mark.into())),
+            (None, None, Some(mark)) => Ok(Line::Mark(forms::mark(mark))),
             (_, _, Some(_)) => Err("a mark has to be on a line of its own, the last one".into()),
             (None, ..) => Err("there is no `kind`".into()),
             (_, None, _) => Err("there is no `body`".into()),

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use milepost::calls::check_given_up;
 use milepost::{Lineage, LineageId, Offset};
-use milepost_api::reader::{EventSearch, RowsAsked, SeriesAxis, TurnPlace, TurnsAsked};
 use milepost_api::{Big, CheckpointForm, LineageForm, ReadMarkForm, SeriesBucketForm, TurnForm};
 use milepost_formats::Result;
+use milepost_service::forms;
+use milepost_service::reader::{EventSearch, RowsAsked, SeriesAxis, TurnPlace, TurnsAsked};
 use serde::Serialize;
 
 use super::{Index, Source, states};
@@ -167,7 +168,7 @@ impl LineageDocuments<'_> {
         let mut marks = Vec::new();
         loop {
             let page = self.source.engine().view().checkpoints(&query)?;
-            marks.extend(page.items.into_iter().map(|found| self.mark(found.into())));
+            marks.extend(page.items.into_iter().map(|found| self.mark(forms::checkpoint(found))));
             query.cursor = page.next;
             if query.cursor.is_none() {
                 break;

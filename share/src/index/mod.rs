@@ -15,9 +15,8 @@ use std::collections::BTreeMap;
 
 use milepost::clock::ManualClock;
 use milepost::{Engine, Lineage, Task};
-use milepost_api::SummaryForm;
-use milepost_api::reader::Reader;
 use milepost_formats::Result;
+use milepost_service::{forms, reader::Reader};
 use serde::Serialize;
 
 use crate::packing::Shown;
@@ -40,10 +39,10 @@ impl Index {
         let mut index = Self::default();
         let task = shown.engine.task(&shown.task.id)?;
         let summary = shown.engine.view().summary(&shown.task.id)?;
-        index.put("summary", &SummaryForm::from(summary))?;
+        index.put("summary", &forms::summary(summary))?;
         let lineages = task.lineages()?;
         let forms: Vec<_> =
-            lineages.iter().map(|info| shown.with_hashes(info.clone().into())).collect();
+            lineages.iter().map(|info| shown.with_hashes(forms::lineage(info.clone()))).collect();
         index.put("lineages", &serde_json::json!({ "items": forms }))?;
         // A clock that stays: each answer is complete.
         let reader = Reader::with_clock(Box::new(ManualClock::at(0)));

@@ -112,7 +112,7 @@ fn asked(kind: &str, dir: &Path) -> JobAsked {
 }
 
 fn done(engine: &Engine, asked: &JobAsked) {
-    milepost_jobs::run(engine, asked, "ana", &|_| {}).unwrap();
+    milepost_service::jobs::run(engine, asked, "ana", &|_| {}).unwrap();
 }
 
 /// A line of a session of a coding agent: a prompt or an answer.
@@ -245,7 +245,7 @@ fn child_that_does_a_job() {
     };
     let dir = Path::new(&dir);
     let engine = Engine::open(dir.join("store"), Options::default()).unwrap();
-    let done = milepost_jobs::run(&engine, &asked(&kind, dir), "ana", &|_| {});
+    let done = milepost_service::jobs::run(&engine, &asked(&kind, dir), "ana", &|_| {});
     let answer = done.map_or_else(|failed| failed.to_string(), |_| "done".to_owned());
     fs::write(dir.with_extension("answer"), answer).unwrap();
     engine.close().unwrap();
@@ -324,7 +324,7 @@ fn a_job_that_is_told_as_cancelled_has_not_happened_and_any_other_has() {
                     given_up.store(true, Ordering::Relaxed);
                 }
             };
-            let work = || milepost_jobs::run(&engine, &asked(kind, &dir), "ana", &listen);
+            let work = || milepost_service::jobs::run(&engine, &asked(kind, &dir), "ana", &listen);
             let answer = unless_given_up(&given_up, work);
             let now = seen(&engine, &dir);
             if !judge(&now, (&before, &whole), (is_atomic, is_restore), Some(answer.is_ok())) {

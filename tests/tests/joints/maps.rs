@@ -9,7 +9,7 @@ use milepost::events::{
 };
 use milepost::retention::Policy;
 use milepost::{Body, Engine, Json, LineageId, Mark, Options, Task};
-use milepost_api::reader::{EventSearch, Reader, TurnPlace, TurnsAsked};
+use milepost_service::reader::{EventSearch, Reader, TurnPlace, TurnsAsked};
 use milepost_tests::seed::{Random, number, seed};
 
 /// A clock on which any two looks are an hour apart: the time of a request is over after one event.

@@ -10,7 +10,7 @@ use milepost::state::{MessageRange, text_value};
 use milepost::{Address, CheckpointId, Engine, ErrorKind, Json, LineageId};
 use milepost_api::{
     AppendedForm, AttachmentForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, FileForm,
-    JobAsked, JobForm, JobResult, LineageForm, Listed, PinForm, PointForm, RestoredForm,
+    JobAsked, JobForm, JobResult, LineageForm, Listed, MarkGiven, PinForm, PointForm, RestoredForm,
     RetentionAsked, RetentionForm, ShareAsked, SharePlanForm, StoreForm, SummariesForm,
     SummaryForm, TaskForm, UserForm, VerifyForm,
 };
@@ -24,8 +24,8 @@ use serde_json::{Map, Value};
 
 pub use self::connection::{Attempt, Remote, asking_again};
 use super::{
-    Backend, Bytes, CheckpointsAsked, Each, EachState, Followed, JobFailed, MarkAsked, Readings,
-    VerifyAsked, captures, hints, named, suggestions,
+    Backend, Bytes, CheckpointsAsked, Each, EachState, Followed, JobFailed, Readings, VerifyAsked,
+    captures, hints, named, suggestions,
 };
 use crate::error::Result;
 use crate::output::{JobBar, Out};
@@ -243,15 +243,8 @@ impl Backend for Remote {
         })
     }
 
-    fn mark(&self, point: &PointForm, asked: MarkAsked) -> Result<CheckpointForm> {
-        let MarkAsked { label, status, aliases, metadata } = asked;
-        let mark = Mark::new().label(label).status(status);
-        let mark = aliases.into_iter().fold(mark, Mark::alias);
-        let mark = mark.lineage(point.lineage.0).at(point.offset.0);
-        let mark = match metadata {
-            Some(metadata) => mark.metadata(metadata),
-            None => mark,
-        };
+    fn mark(&self, point: &PointForm, asked: MarkGiven) -> Result<CheckpointForm> {
+        let mark = Mark::from(asked).lineage(point.lineage.0).at(point.offset.0);
         let marked = self.change(self.client.mark(&point.task, mark));
         marked.map_err(|failure| match failure.kind() {
             Some(ErrorKind::Invalid) => failure.hint(hints::LABEL),

@@ -4,6 +4,7 @@ use milepost::query::Bisect;
 use milepost::state::{Change, ChangeLimits, diff_states_up_to};
 use milepost::{Engine, Offset, Point, RunState};
 use milepost_api::EventAt;
+use milepost_service::forms;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -59,7 +60,7 @@ pub fn print(engine: &Engine, bisect: &Bisect, looked: Option<u64>, out: &mut Ou
         out.line(printable(&line))?;
     }
     for change in changes.items {
-        let line = diff::line(&change.into(), out);
+        let line = diff::line(&forms::change(change), out);
         out.line(line)?;
     }
     if changes.more {

@@ -3,7 +3,7 @@
 // tidy: one check
 
 use milepost::store::Repair;
-use milepost_api::RepairForm;
+use milepost_service::forms;
 
 use super::Check;
 use crate::output::count;
@@ -24,5 +24,5 @@ pub fn check(repairs: Vec<Repair>, is_open: bool) -> Check {
             },
         ),
     };
-    Check { records: repairs.into_iter().map(RepairForm::from).collect(), ..check }
+    Check { records: repairs.into_iter().map(forms::repair).collect(), ..check }
 }

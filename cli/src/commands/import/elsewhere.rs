@@ -5,7 +5,7 @@ use std::path::Path;
 
 use milepost_api::{ImportAsked, ImportForm, ImportPath, JobAsked, JobResult};
 use milepost_formats::Durable;
-use milepost_jobs::import::{Importer, Names, Place};
+use milepost_service::jobs::import::{Importer, Names, Place};
 
 use super::ImportJob;
 use super::failures::worded;

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use milepost::ErrorKind;
 use milepost_api::{FailedInput, JobNote, Remedy};
-use milepost_jobs::import::of_input;
+use milepost_service::jobs::import::of_input;
 
 use crate::backend::jobs::{JobFailed, Wording};
 use crate::error::{Failure, LINES_OR_FILE, LOOK_AT_HOOKS, PERMISSION, next_step};

@@ -5,7 +5,7 @@ use std::io;
 use milepost::{Engine, ErrorKind, Options};
 use milepost_api::ImportForm;
 use milepost_formats::Durable;
-use milepost_jobs::import::{Importer, Names, Needed, Place};
+use milepost_service::jobs::import::{Importer, Names, Needed, Place};
 use serde_json::json;
 
 use super::ImportJob;

@@ -19,7 +19,7 @@ use crate::error::ApiError;
 use crate::extract::{PathName, Query};
 use crate::forms::utc_millis;
 use crate::routes::v1::{LIMIT, LIMIT_MAX, limit};
-use crate::view::View;
+use milepost_service::View;
 
 /// The number of characters of a prompt preview.
 const PREVIEW: usize = 200;

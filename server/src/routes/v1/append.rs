@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use milepost::{Append, Body, LineageId};
 use milepost_runtime::run::{NamedPolicy, Reported, ToolEffects};
+use milepost_service::forms;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -172,7 +173,7 @@ async fn append(
     let (target, size) = (at.target(task)?, events.bytes.len());
     let appended =
         append_task::append(&app, context, target, size, move || events.append()).await?;
-    let form = AppendedForm::from(&appended);
+    let form = forms::appended_each(&appended);
     Ok(answer(created(&appended.appended), &appended.appended, form))
 }
 

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use milepost_api::{AttachAsked, AttachedForm, AttachmentForm};
+use milepost_service::forms;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -47,7 +48,7 @@ async fn attached(
 ) -> Result<Json<Listed<AttachmentForm>>, ApiError> {
     let attached = app.view(&caller, move |view| Ok(view.task(&task)?.attached(&query.alias)?));
     let items = attached.await?;
-    Ok(Json(Listed { items: items.into_iter().map(Into::into).collect(), next: None }))
+    Ok(Json(Listed { items: items.into_iter().map(forms::attachment).collect(), next: None }))
 }
 
 /// Attaches data to the checkpoint that has an alias, whether it is marked already or later. An
@@ -72,7 +73,7 @@ async fn attach(
 ) -> Result<Json<AttachedForm>, ApiError> {
     let caller = context.unconditional()?.caller;
     app.view(&caller, move |view| {
-        let attachments = asked.attachments.into_iter().map(Into::into);
+        let attachments = asked.attachments.into_iter().map(forms::to_attachment);
         let added = view.task(&task)?.attach(&asked.alias, attachments)?;
         Ok(Json(AttachedForm { added }))
     })

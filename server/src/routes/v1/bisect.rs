@@ -4,7 +4,7 @@ use axum::Extension;
 use axum::Json;
 use axum::extract::State;
 use milepost::query::Condition;
-use milepost_api::service;
+use milepost_service::operations;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -76,7 +76,7 @@ async fn bisect(
         let tag = tag.and(blake3::hash(query.when.as_bytes()).to_hex());
         let tag = good.iter().fold(tag, |tag, good| tag.and(good.lineage).and(good.offset));
         Tagged::unless(&known, tag, || {
-            let bisected = service::bisect(view, good.as_ref(), &seen.point, &condition)?;
+            let bisected = operations::bisect(view, good.as_ref(), &seen.point, &condition)?;
             Ok(Json(bisected))
         })
     })

@@ -3,6 +3,7 @@
 use axum::Extension;
 use axum::Json;
 use axum::extract::State;
+use milepost_service::forms;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -69,7 +70,7 @@ async fn blame(
         let tag = seen.tag.clone().erased(view.erased(&seen.point)?);
         Tagged::unless(&known, tag, || {
             let blamed = view.blame(&seen.point, &query.pointer, query.history)?;
-            Ok(Json(BlamedForm::of(&seen.point.task, &query.pointer, blamed)))
+            Ok(Json(forms::blamed(&seen.point.task, &query.pointer, blamed)))
         })
     })
     .await

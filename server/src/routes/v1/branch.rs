@@ -3,7 +3,8 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use milepost_api::{BranchedForm, service};
+use milepost_api::BranchedForm;
+use milepost_service::{forms, operations};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -55,7 +56,7 @@ async fn branch(
     let caller = context.caller.clone();
     app.view(&caller, move |view| {
         let point = view.point(&address)?;
-        let branch = || service::branch(view, &point, &asked);
+        let branch = || operations::branch(view, &point, &asked);
         let opened = context.during(branch).map_err(refused)?;
         Ok((StatusCode::CREATED, Json(opened)))
     })
@@ -113,6 +114,6 @@ async fn append_branch(
         view.branch_with(&point, query.description.as_deref(), append).map_err(refused)
     });
     let (lineage, appended) = branched.await?;
-    let form = BranchedForm { lineage: lineage.id(), appended: (&appended).into() };
+    let form = BranchedForm { lineage: lineage.id(), appended: forms::appended(&appended) };
     Ok((created(&appended), Json(form)))
 }

@@ -5,6 +5,7 @@ use axum::extract::State;
 use milepost::LineageId;
 use milepost::events::MarkStatus;
 use milepost::query::{CheckpointOrder, CheckpointQuery};
+use milepost_service::forms;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::IntoParams;
@@ -108,7 +109,7 @@ async fn answer(
     query: CheckpointQuery,
 ) -> Result<Json<Listed<CheckpointForm>>, ApiError> {
     let page = app.view(&caller, move |view| Ok(view.checkpoints(&query)?)).await?;
-    Ok(Json(Listed::of(page, CheckpointForm::from)))
+    Ok(Json(forms::page(page, forms::checkpoint)))
 }
 
 /// Parses the metadata filter.
@@ -204,7 +205,7 @@ async fn one(
 ) -> Result<Tagged<Json<CheckpointForm>>, ApiError> {
     app.view(&caller, move |view| {
         let checkpoint = view.checkpoint(&id)?;
-        Tagged::unless(&known, Tag::new(checkpoint.id), || Ok(Json(checkpoint.into())))
+        Tagged::unless(&known, Tag::new(checkpoint.id), || Ok(Json(forms::checkpoint(checkpoint))))
     })
     .await
 }

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use milepost::events::{ArtifactsEdited, ControlChanged, GuidanceGiven, RunControl};
+use milepost::events::{ArtifactsEdited, ControlChanged, RunControl};
 use milepost::state::transition;
 use milepost::{Appended, ErrorKind, Json, Task};
 use utoipa_axum::router::OpenApiRouter;
@@ -15,8 +15,8 @@ use crate::append_task::{self, Target};
 use crate::error::{ApiError, WriteProblems};
 use crate::extract::{PathName, Required};
 use crate::forms::{AppendedForm, ControlAsked, ControlForm, Fields, GuidanceAsked};
-use crate::view::View;
 use crate::write_context::{WriteContext, answer, refused};
+use milepost_service::{View, forms};
 
 /// Maximum tries of a change of control while other requests change it.
 const TRIES: usize = 8;
@@ -150,10 +150,10 @@ async fn guidance(
     Required(given): Required<GuidanceAsked>,
 ) -> Result<Response, ApiError> {
     let size = given.text.len() + given.target.as_ref().map_or(0, String::len);
-    let given = move || Ok(GuidanceGiven::try_from(given)?.into());
+    let given = move || Ok(forms::guidance(given)?.into());
     let appended =
         append_task::append(&app, context, Target::of(task), size, given).await?.appended;
-    let form = AppendedForm::from(&appended);
+    let form = forms::appended(&appended);
     Ok(answer(created(&appended), &appended, form))
 }
 
@@ -192,6 +192,6 @@ async fn artifacts(
     let edited = move || Ok(ArtifactsEdited { artifacts }.into());
     let appended =
         append_task::append(&app, context, Target::of(task), size, edited).await?.appended;
-    let form = AppendedForm::from(&appended);
+    let form = forms::appended(&appended);
     Ok(answer(StatusCode::OK, &appended, form))
 }

@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use milepost_service::forms;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -39,7 +40,7 @@ async fn erase(
     let caller = context.unconditional()?.caller;
     app.view(&caller, move |view| {
         let point = view.point(&address)?;
-        let event = view.event(&point)?.0.into();
+        let event = forms::event(view.event(&point)?.0);
         let erased = ErasedForm::of(&point.task, event);
         if !erased.was_erased {
             view.erase(&point, asked.reason.as_deref())?;

@@ -2,7 +2,7 @@
 
 use milepost::Event;
 use milepost::state::RunReducer;
-use milepost_api::reader::EventSearch;
+use milepost_service::reader::EventSearch;
 
 use crate::error::ApiError;
 

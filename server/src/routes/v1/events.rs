@@ -20,12 +20,12 @@ use crate::cors::vary;
 use crate::error::{ApiError, ReadProblems};
 use crate::etag::{Known, Tag, Tagged};
 use crate::extract::{PathName, Query};
-use crate::forms::{Big, EventForm, RangeForm};
+use crate::forms::{Big, RangeForm};
 use crate::negotiate::{EVENT_STREAM, JSON, JSON_LINES, choose};
 use crate::request_scope::RequestId;
 use crate::states;
 use crate::stream_body::{self, BUFFER, Source};
-use crate::view::{View, erasures};
+use milepost_service::{View, erasures, forms};
 
 /// Default and maximum page size.
 const LIMIT: usize = 100;
@@ -433,7 +433,7 @@ impl Source for Lines {
 
 /// Appends an event as an item of a list, with long texts cut.
 fn item(event: Event, cut: Option<usize>, out: &mut Vec<u8>) -> Result<(), ApiError> {
-    let (form, out) = (EventForm::from(event), Buffer::new(out));
+    let (form, out) = (forms::event(event), Buffer::new(out));
     let written = match cut {
         Some(most) => serde_json::to_writer(out, &cut_event(&form, most)?),
         None => serde_json::to_writer(out, &form),

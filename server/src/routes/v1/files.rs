@@ -8,7 +8,8 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use milepost::Error;
-use milepost_api::{FoldersForm, service};
+use milepost_api::FoldersForm;
+use milepost_service::{forms, operations};
 use milepost_workspace::{Content, Entries, TreePath};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -89,7 +90,7 @@ async fn folders(
 ) -> Result<Json<FoldersForm>, ApiError> {
     let wanted = "folders of the service's machine are for admins";
     caller.is_admin(wanted)?;
-    app.long_view(&caller, move |view| Ok(Json(service::folders(view.whole(wanted)?, &task)?)))
+    app.long_view(&caller, move |view| Ok(Json(operations::folders(view.whole(wanted)?, &task)?)))
         .await
 }
 
@@ -136,7 +137,7 @@ async fn changes(
                     "more than 100,000 files differ: `milepost diff --files` compares them",
                 ));
             }
-            Ok(Json(FileChangesForm::of(before.diff(&after)?, CHANGES)))
+            Ok(Json(forms::file_changes(before.diff(&after)?, CHANGES)))
         })
     })
     .await
@@ -249,7 +250,7 @@ impl Source for FileList {
                 buffer.push(b',');
             }
             self.any = true;
-            let form = FileForm::from(entry?);
+            let form = forms::file(entry?);
             serde_json::to_writer(&mut buffer, &form).map_err(|_| ApiError::Bug)?;
         }
         Ok(Some(buffer))

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
 use milepost::integrity::Anchor;
-use milepost_api::service;
+use milepost_service::{forms, operations};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -82,7 +82,7 @@ async fn verify(
         }
         let VerifyAsked { states, acknowledge, .. } = asked;
         let anchor = anchor.as_ref();
-        Ok(Json(service::verify(engine, task, states, anchor, acknowledge, &mut |_, _| {})?))
+        Ok(Json(operations::verify(engine, task, states, anchor, acknowledge, &mut |_, _| {})?))
     })
     .await
 }
@@ -108,11 +108,11 @@ async fn plan(
 ) -> Result<Json<RetentionForm>, ApiError> {
     caller.is_admin(RETENTION)?;
     app.work(move |engine| {
-        let policy = asked.policy(engine)?;
+        let policy = forms::policy(asked, engine)?;
         let plan = engine.retention().plan(&policy)?;
         // Unreadable captures do not block the rest of the plan.
         let captures = engine.retention().plan_captures(&plan).ok();
-        Ok(Json(RetentionForm::planned(plan, captures)))
+        Ok(Json(forms::planned_cleanup(plan, captures)))
     })
     .await
 }
@@ -141,11 +141,11 @@ async fn retain(
     let backup = asked.backup;
     let backups = app.options.backups.clone();
     app.work(move |engine| {
-        let policy = asked.policy(engine)?;
+        let policy = forms::policy(asked, engine)?;
         let plan = engine.retention().plan(&policy)?;
         let backup = backup.then(|| backups.make(engine, &plan)).transpose()?.flatten();
         let report = engine.retention().apply(&plan, &mut |_, _| {})?;
-        Ok(Json(RetentionForm::done(plan, report, backup)))
+        Ok(Json(forms::done_cleanup(plan, report, backup)))
     })
     .await
 }

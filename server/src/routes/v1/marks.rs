@@ -4,9 +4,10 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
+use milepost::LineageId;
 use milepost::events::MarkStatus;
 use milepost::query::CheckpointQuery;
-use milepost::{LineageId, Mark};
+use milepost_service::forms;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -54,12 +55,12 @@ async fn mark(
     let caller = context.caller.clone();
     let marked = app.view(&caller, move |view| {
         let task = Target { lineage: given.lineage, ..Target::of(task) }.look_up(view)?;
-        let mark = Mark::from(given).correlation(context.correlation());
+        let mark = forms::mark_at(given).correlation(context.correlation());
         context.during(|| task.checkpoint(mark)).map_err(refused)
     });
     let marked = marked.await?;
     let at = location("/v1/checkpoints", &marked.id.to_string());
-    let form = CheckpointForm::from(marked);
+    let form = forms::checkpoint(marked);
     Ok((StatusCode::CREATED, [(header::LOCATION, at)], Json(form)))
 }
 

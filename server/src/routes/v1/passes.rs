@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use milepost::state::{Chunks, RunReducer, StatesOf};
 use milepost::{Lineage, LineageId};
+use milepost_service::forms;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -22,7 +23,7 @@ use crate::buffer::one_line;
 use crate::error::{ApiError, ReadProblems};
 use crate::extract::{PathName, Query};
 use crate::folds::{COPIED, Folded, UNCOUNTED};
-use crate::forms::{Big, PointForm};
+use crate::forms::Big;
 use crate::negotiate::{JSON_LINES, choose};
 use crate::request_scope::RequestId;
 use crate::state_text::StateText;
@@ -166,9 +167,9 @@ impl Pass {
         let mut point = self.lineage.point(checkpoint.at)?;
         point.lineage = checkpoint.lineage;
         point.checkpoint = Some(checkpoint.id);
-        let point = PointForm::of(&point, checkpoint.hash);
+        let point = forms::point(&point, checkpoint.hash);
         let chunks = Arc::clone(&self.chunks);
-        let line = (&checkpoint.into(), &point);
+        let line = (&forms::checkpoint(checkpoint), &point);
         self.text = Some(StateText::of_checkpoint(line, state, self.messages, chunks)?);
         self.left -= 1;
         Ok(true)

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use milepost_api::service;
+use milepost_service::operations;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -36,7 +36,7 @@ async fn pins(
     PathName(task): PathName,
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Json<Listed<PinForm>>, ApiError> {
-    let items = app.view(&caller, move |view| Ok(service::pins(view, &task)?)).await?;
+    let items = app.view(&caller, move |view| Ok(operations::pins(view, &task)?)).await?;
     Ok(Json(Listed { items, next: None }))
 }
 
@@ -61,7 +61,7 @@ async fn pin(
     OptionalJson(asked): OptionalJson<PinAsked>,
 ) -> Result<Json<PinForm>, ApiError> {
     let caller = context.unconditional()?.caller;
-    app.view(&caller, move |view| match service::pin(view, &id, asked.reason.as_deref())? {
+    app.view(&caller, move |view| match operations::pin(view, &id, asked.reason.as_deref())? {
         Some(pin) => Ok(Json(pin)),
         None => {
             let id = view.checkpoint(&id)?.id;

@@ -20,7 +20,7 @@ use crate::etag::{Known, Tag, Tagged};
 use crate::extract::{Nothing, PathName, Query};
 use crate::forms::{EventAt, PointForm};
 use crate::negotiate::JSON;
-use crate::view::View;
+use milepost_service::{View, forms};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(one)).routes(routes!(event))
@@ -45,7 +45,7 @@ impl Seen {
     }
 
     pub(super) fn form(&self) -> PointForm {
-        PointForm::of(&self.point, self.hash)
+        forms::point(&self.point, self.hash)
     }
 }
 
@@ -139,7 +139,7 @@ async fn event(
             None => tag,
         };
         Tagged::unless(&known, tag, || {
-            let event = EventAt::of(point, event, hash);
+            let event = forms::event_at(point, event, hash);
             let text = match query.cut {
                 Some(most) => serde_json::to_vec(&cut_event(&event, most)?),
                 None => serde_json::to_vec(&event),

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse as _, Response};
 use milepost::{LineageId, Task};
-use milepost_api::reader::{EventSearch, RowsAsked, SeriesAxis, TurnPlace, TurnsAsked};
+use milepost_service::reader::{EventSearch, RowsAsked, SeriesAxis, TurnPlace, TurnsAsked};
 use serde::{Deserialize, Serialize};
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -18,7 +18,7 @@ use crate::error::{ApiError, ReadProblems};
 use crate::etag::{Known, Tag, Tagged};
 use crate::extract::{PathName, Query};
 use crate::forms::{Big, Listed, MetricsForm, OverviewForm, RowsForm, SeriesForm, TurnsForm};
-use crate::view::erasures;
+use milepost_service::erasures;
 
 /// Default and maximum numbers of rows, of turns, of buckets of an overview and of a series.
 pub(super) const ROWS: (usize, usize) = (100, 5000);

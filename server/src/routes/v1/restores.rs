@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use milepost::state::Changes;
 use milepost::{Detail, Engine, ErrorKind, LineageId, Point, Scope};
-use milepost_api::{files_plan, service};
+use milepost_service::{forms, operations};
 use milepost_workspace::Plan;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -20,9 +20,9 @@ use crate::forms::{
     ChangesForm, RestoreAsked, RestorePlanForm, RestoredForm, SwitchAsked, UndoFolderAsked,
 };
 use crate::states;
-use crate::view::View;
 use crate::workspace_folder::WorkspaceFolder;
 use crate::write_context::{WriteContext, refused};
+use milepost_service::View;
 
 /// The maximum number of state changes of a plan.
 const CHANGES: usize = 1000;
@@ -62,8 +62,8 @@ fn resolve<'a>(
         return Err(ApiError::Invalid(text.into()));
     };
     let point = view.point(&asked.to)?;
-    let choices = asked.choices.clone().unwrap_or_default();
-    let folder = WorkspaceFolder::of(engine, &point, folder, choices.into())?;
+    let choices = forms::choices(asked.choices.clone().unwrap_or_default());
+    let folder = WorkspaceFolder::of(engine, &point, folder, choices)?;
     Ok((point, scope, Some(Files { engine, folder })))
 }
 
@@ -81,10 +81,10 @@ fn planned(
             view.changes(&[view.run_state(&from)?, view.run_state(&to)?], CHANGES)?
         }
     };
-    let ChangesForm { items: changes, more } = changes.into();
+    let ChangesForm { items: changes, more } = forms::changes(changes);
     let (task, hashes) = (to.task.clone(), (view.hash_at(&from)?, view.hash_at(&to)?));
-    let (from, to) = ((from, hashes.0).into(), (to, hashes.1).into());
-    let files = files.map(files_plan).transpose()?;
+    let (from, to) = (forms::place(from, hashes.0), forms::place(to, hashes.1));
+    let files = files.map(forms::files_plan).transpose()?;
     Ok(RestorePlanForm { task, scope, from, to, changes, more, files })
 }
 
@@ -164,15 +164,15 @@ async fn restore(
         let (point, scope, files) = resolve(&asked, view)?;
         let description = asked.description.as_deref();
         let form = match files {
-            None => service::restore(view, &point, description).map_err(refused)?,
+            None => operations::restore(view, &point, description).map_err(refused)?,
             Some(Files { engine, folder }) => {
                 let went = folder.restore(engine, &point, scope, description)?;
-                RestoredForm::of(&went.task)?.with(&went.plan, went.kept)?
+                forms::with_files(forms::restored(&went.task)?, &went.plan, went.kept)?
             }
         };
         Ok((StatusCode::CREATED, Json(form)))
     };
-    app.work(move |engine| context.during(|| restore(&View::of(engine, &context.caller)))).await
+    app.work(move |engine| context.during(|| restore(&context.caller.view(engine)))).await
 }
 
 /// Error for callers of an undo with files who are no admins.
@@ -197,7 +197,7 @@ fn undo_folder<'a>(
         let text = "`choices` are about a folder: name it in `folder`";
         return Err(ApiError::Invalid(text.into()));
     };
-    let choices = choices.unwrap_or_default().into();
+    let choices = forms::choices(choices.unwrap_or_default());
     Ok(Some(Files { engine, folder: WorkspaceFolder::of(engine, target, &folder, choices)? }))
 }
 
@@ -282,18 +282,22 @@ async fn undo(
         true => context.unconditional()?,
         false => context,
     };
-    let undo = move |view: &View<'_>| {
+    let undo = move |view: &View<'_>| -> Result<_, ApiError> {
         let undo = view.undo(&task);
         let takes_files = undo.restores_files()?;
         if asked.folder.is_some() || asked.choices.is_some() {
             let found = undo_folder(asked, view, (&undo.target()?, takes_files))?;
             if let Some(Files { engine, folder }) = found {
                 let went = folder.undo(engine, &task)?;
-                return Ok(Json(RestoredForm::of(&went.task)?.with(&went.plan, went.kept)?));
+                return Ok(Json(forms::with_files(
+                    forms::restored(&went.task)?,
+                    &went.plan,
+                    went.kept,
+                )?));
             }
         }
         let undo = match view.whole(UNDO_FILES) {
-            Err(forbidden) if takes_files => return Err(forbidden),
+            Err(forbidden) if takes_files => return Err(forbidden.into()),
             // Another restore may come first.
             Err(_) => undo.scope(Scope::State),
             Ok(_) => undo,
@@ -308,10 +312,10 @@ async fn undo(
                 _ => refused(error),
             }
         });
-        let form = RestoredForm::of(&done?)?;
+        let form = forms::restored(&done?)?;
         Ok(Json(if takes_files { form.with_files() } else { form }))
     };
-    app.work(move |engine| context.during(|| undo(&View::of(engine, &context.caller)))).await
+    app.work(move |engine| context.during(|| undo(&context.caller.view(engine)))).await
 }
 
 /// Switches a task to one of its lineages. Opens none, and leaves files as they are. An undo
@@ -344,10 +348,10 @@ async fn switch(
     Required(asked): Required<SwitchAsked>,
 ) -> Result<Json<RestoredForm>, ApiError> {
     let switch = move |view: &View<'_>| {
-        let done = service::switch(view, &task, LineageId(asked.lineage));
+        let done = operations::switch(view, &task, LineageId(asked.lineage));
         Ok(Json(done.map_err(refused)?))
     };
-    app.work(move |engine| context.during(|| switch(&View::of(engine, &context.caller)))).await
+    app.work(move |engine| context.during(|| switch(&context.caller.view(engine)))).await
 }
 
 /// Redoes the last undone restore or switch of a task: activates the lineage that the undo left.
@@ -377,6 +381,6 @@ async fn redo(
     context: WriteContext,
     PathName(task): PathName,
 ) -> Result<Json<RestoredForm>, ApiError> {
-    let redo = move |view: &View<'_>| Ok(Json(service::redo(view, &task).map_err(refused)?));
-    app.work(move |engine| context.during(|| redo(&View::of(engine, &context.caller)))).await
+    let redo = move |view: &View<'_>| Ok(Json(operations::redo(view, &task).map_err(refused)?));
+    app.work(move |engine| context.during(|| redo(&context.caller.view(engine)))).await
 }

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use milepost_api::reader::{EventSearch, HitsAsked};
+use milepost_service::reader::{EventSearch, HitsAsked};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;

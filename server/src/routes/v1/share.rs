@@ -18,7 +18,6 @@ use crate::extract::{PathName, Query};
 use crate::forms::{ShareAsked, SharePlanForm};
 use crate::request_scope::RequestId;
 use crate::stream_body::{self, BUFFER, Source};
-use crate::view::View;
 
 /// The most bytes of a file: it is in memory until it is sent.
 const MAX: u64 = 64 << 20;
@@ -89,7 +88,7 @@ async fn packed<T: Send + 'static>(
 ) -> Result<T, ApiError> {
     let asks = caller.clone();
     app.long_work(caller.of_token(), move |engine| {
-        let task = View::of(engine, &asks).task(&task)?.id().to_owned();
+        let task = asks.view(engine).task(&task)?.id().to_owned();
         let share =
             Share::within(MAX, engine, &task, &asked, &mut ()).map_err(|error| failed(&error))?;
         Ok(then(&share))

@@ -13,8 +13,8 @@ use crate::auth::Caller;
 use crate::error::{ApiError, ListProblems};
 use crate::extract::{PathName, Required};
 use crate::forms::{TaskForm, TaskGiven, location};
-use crate::view::View;
 use crate::write_context::WriteContext;
+use milepost_service::{View, forms};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(start)).routes(routes!(delete))
@@ -75,7 +75,7 @@ async fn start(
         if let Some(counted) = counted.filter(|_| is_new) {
             counted.keep();
         }
-        Ok(TaskForm::from(task.info()?))
+        Ok(forms::task(task.info()?))
     };
     let form = match is_copy {
         true => app.long_view(&caller, work).await?,

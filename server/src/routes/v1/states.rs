@@ -24,7 +24,7 @@ use crate::request_scope::RequestId;
 use crate::state_text::{Pointer, StateText};
 use crate::states;
 use crate::stream_body;
-use crate::view::CHANGES;
+use milepost_service::{CHANGES, forms};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(state)).routes(routes!(encoded)).routes(routes!(diff))
@@ -218,7 +218,7 @@ fn text(changes: Changes, is_patch: bool) -> Result<Vec<u8>, ApiError> {
     let text = match (is_patch, changes.more) {
         (true, true) => return Err(ApiError::TooMuch(PATCH)),
         (true, false) => serde_json::to_vec(&to_patch(&changes.items)),
-        (false, _) => serde_json::to_vec(&ChangesForm::from(changes)),
+        (false, _) => serde_json::to_vec(&forms::changes(changes)),
     };
     text.map_err(|_| ApiError::Bug)
 }

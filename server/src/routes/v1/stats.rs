@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use milepost_api::service;
+use milepost_service::{forms, operations};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -67,9 +67,9 @@ async fn stats(
         let form = match user {
             Some(user) => {
                 let cursor = query.cursor.as_deref();
-                StatsForm::User(service::user_stats(view, user, limit, cursor)?)
+                StatsForm::User(operations::user_stats(view, user, limit, cursor)?)
             }
-            None => StatsForm::Store(view.whole(STATS)?.store().stats()?.into()),
+            None => StatsForm::Store(forms::store(view.whole(STATS)?.store().stats()?)),
         };
         Ok(Json(form))
     })

@@ -24,9 +24,8 @@ use crate::forms::{Big, SummariesForm, SummaryForm};
 use crate::negotiate::{EVENT_STREAM, JSON, choose};
 use crate::request_scope::RequestId;
 use crate::state_text::Pointer;
-use crate::summaries::{Search, Shown};
 use crate::summary_stream::{self, Changes};
-use crate::view::View;
+use milepost_service::Search;
 
 /// The maximum page size.
 pub(super) const SUMMARIES_MAX: usize = 1000;
@@ -101,7 +100,7 @@ async fn summaries(
                     `columns`: leave the others out";
                 return Err(ApiError::Invalid(text.into()));
             }
-            let shown = Shown::of(&caller, query.user, query.prefix)?;
+            let shown = caller.shown(query.user, query.prefix)?;
             let changes = Changes { shown, columns, id: id.0 };
             let body = summary_stream::open(&app, &caller, changes).await?;
             let kind = HeaderValue::from_static(EVENT_STREAM);
@@ -121,7 +120,7 @@ async fn page(
     pointers: Vec<String>,
 ) -> Result<Json<SummariesForm>, ApiError> {
     let limit = limit(query.limit, LIMIT, SUMMARIES_MAX)?;
-    let shown = Shown::of(caller, query.user, query.prefix)?;
+    let shown = caller.shown(query.user, query.prefix)?;
     let filter: SummaryFilter =
         query.q.as_deref().unwrap_or_default().parse().map_err(ApiError::Invalid)?;
     let order = query.sort.as_deref().map(str::parse).transpose().map_err(ApiError::Invalid)?;
@@ -132,7 +131,7 @@ async fn page(
             None if filter.is_empty() => {
                 let (user, prefix) = (shown.user.clone(), shown.prefix.clone());
                 let query = TaskQuery { user, prefix, limit: Some(limit), cursor: query.cursor };
-                kept.page(&View::of(engine, &asks), engine, &shown, &query)?
+                kept.page(&asks.view(engine), engine, &shown, &query)?
             }
             order => {
                 let order = order.unwrap_or_else(SummaryOrder::newest);

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use milepost::query::TaskQuery;
+use milepost_service::forms;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -66,7 +67,7 @@ async fn list(
 ) -> Result<Json<Listed<TaskForm>>, ApiError> {
     let query = query.of(&caller)?;
     let page = app.view(&caller, move |view| Ok(view.tasks(&query)?)).await?;
-    Ok(Json(Listed::of(page, TaskForm::from)))
+    Ok(Json(forms::page(page, forms::task)))
 }
 
 /// Returns a task.
@@ -88,7 +89,7 @@ async fn one(
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Json<TaskForm>, ApiError> {
     let info = app.view(&caller, move |view| Ok(view.task(&task)?.info()?)).await?;
-    Ok(Json(info.into()))
+    Ok(Json(forms::task(info)))
 }
 
 /// Returns a task with what happened in it, as in the list of summaries.
@@ -109,7 +110,8 @@ async fn summary(
     PathName(task): PathName,
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Json<SummaryForm>, ApiError> {
-    Ok(Json(app.long_view(&caller, move |view| Ok(view.summary(&task)?)).await?.into()))
+    let summary = app.long_view(&caller, move |view| Ok(view.summary(&task)?)).await?;
+    Ok(Json(forms::summary(summary)))
 }
 
 /// Lists the lineages of a task, in the order of their creation.
@@ -131,5 +133,5 @@ async fn lineages(
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Json<Listed<LineageForm>>, ApiError> {
     let lineages = app.view(&caller, move |view| Ok(view.task(&task)?.lineages()?)).await?;
-    Ok(Json(Listed { items: lineages.into_iter().map(LineageForm::from).collect(), next: None }))
+    Ok(Json(Listed { items: lineages.into_iter().map(forms::lineage).collect(), next: None }))
 }

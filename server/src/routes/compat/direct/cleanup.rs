@@ -17,7 +17,6 @@ use crate::backups::Backups;
 use crate::error::ApiError;
 use crate::extract::{Nothing, OptionalJson, Query};
 use crate::forms::utc_seconds;
-use crate::view::View;
 
 /// The maximum of `keep_count`.
 const KEEP_MAX: usize = 1_000_000;
@@ -138,7 +137,7 @@ fn clean(
         }
         Target::Thread(thread) => {
             check_thread(&thread)?;
-            let task = View::of(engine, caller).task(&thread).map_err(no_thread)?;
+            let task = caller.view(engine).task(&thread).map_err(no_thread)?;
             let policy = policy.task(task.id());
             ("cleanup_thread", thread, policy)
         }

@@ -1,0 +1,109 @@
+//! Work on an engine that takes long or changes folders, with the words of the command: captures,
+//! restores with a folder, recoveries, compactions, imports.
+//!
+//! [`run`] does a [`JobAsked`] and returns a [`JobResult`]: the service runs it for its clients,
+//! and the command for its user. Nothing here prints. A [`JobFailure`] has the engine's error and a
+//! [`Remedy`](milepost_api::Remedy), which the caller words with the names of its own options.
+//!
+//! A job reports its progress and notes to `told`, from any thread, and ends early if its thread's
+//! calls are [given up](milepost::calls::unless_given_up). A restore that has begun to change files
+//! ends whole.
+//!
+//! # Modules of the source
+//!
+//! ```text
+//! tool       calls of tools, with captures before and after
+//! capture    captures (left_out: what the default list left out)
+//! restore    restores and undos of folders
+//! recover    interrupted restores (of all tasks)
+//! progress   progress of work in a folder
+//! folder     the folder of a job
+//! recovery   the interrupted restore of a task, taken back before other work
+//! own        trust in a store
+//! compact    compactions
+//! import/    imports of runs, folders and exports
+//! failure    failures and their remedies
+//! ```
+//!
+//! A module imports only modules below it.
+//!
+//! # Example
+//!
+//! ```
+//! use milepost::{Engine, Options};
+//! use milepost_api::{CaptureAsked, JobAsked, JobResult};
+//!
+//! let dir = tempfile::tempdir().unwrap();
+//! std::fs::write(dir.path().join("essay.md"), "It was a dark night.")?;
+//! let engine = Engine::in_memory(Options::default())?;
+//! let asked = JobAsked::Capture(CaptureAsked {
+//!     folder: dir.path().into(),
+//!     task: Some("essay".into()),
+//!     ..CaptureAsked::default()
+//! });
+//! let done = milepost_service::jobs::run(&engine, &asked, "ana", &|_| {});
+//! let done = done.map_err(|failed| failed.error)?;
+//! let JobResult::Capture(captured) = done else { unreachable!() };
+//! assert!(captured.is_new);
+//! assert_eq!(captured.files.0, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod capture;
+mod compact;
+mod failure;
+mod folder;
+pub mod import;
+mod left_out;
+mod own;
+mod progress;
+mod recover;
+mod recovery;
+mod restore;
+mod tool;
+use milepost::Engine;
+use milepost_api::{JobAsked, JobNote, JobProgress, JobResult};
+
+pub use failure::{JobFailure, Result};
+pub use folder::place;
+pub use own::{is_own, is_trusted};
+pub use recovery::{Recovered, begun_in, recover};
+
+/// Listener to a job. A closure listens to the progress only.
+pub trait Listener: Sync {
+    /// Receives the part that is done.
+    fn progress(&self, progress: JobProgress);
+
+    /// Receives a fact that does not end the job.
+    fn note(&self, _note: JobNote) {}
+}
+
+impl<F: Fn(JobProgress) + Sync> Listener for F {
+    fn progress(&self, progress: JobProgress) {
+        self(progress);
+    }
+}
+
+/// The listener to a job.
+pub type Told<'a> = &'a dyn Listener;
+
+/// Runs a job to its end. `user` owns the tasks that it starts, unless it names another user.
+///
+/// # Errors
+///
+/// Those of the work, each with its remedy if it has one. A conflict of files has the plan as its
+/// result.
+pub fn run(engine: &Engine, asked: &JobAsked, user: &str, told: Told<'_>) -> Result<JobResult> {
+    match asked {
+        JobAsked::Capture(asked) => capture::run(engine, asked, user, told).map(JobResult::Capture),
+        JobAsked::Restore(asked) => restore::run(engine, asked, told),
+        JobAsked::Undo(asked) => restore::undo(engine, asked, told),
+        JobAsked::Recover(asked) => recover::run(engine, asked),
+        JobAsked::Import(asked) => import::run(engine, asked, user, told).map(JobResult::Import),
+        JobAsked::ToolCall(asked) => tool::call(engine, asked, user, told).map(JobResult::ToolCall),
+        JobAsked::ToolReturn(asked) => {
+            tool::returned(engine, asked, told).map(JobResult::ToolReturn)
+        }
+        JobAsked::Compact(asked) => compact::run(engine, *asked, told).map(JobResult::Compact),
+    }
+}

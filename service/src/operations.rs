@@ -1,0 +1,227 @@
+//! Operations that the service and a program with the store open share: the engine's calls, with
+//! answers as forms. Authorization, limits and transport are the caller's.
+use std::cmp::Reverse;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use milepost::ids::TaskNo;
+use milepost::integrity::Anchor;
+use milepost::query::Condition;
+use milepost::retention::Pin;
+use milepost::state::{ChangeLimits, diff_states_up_to};
+use milepost::{Engine, Error, LineageId, Point, Result, View};
+use milepost_api::{
+    Big, BisectedForm, BranchAsked, FolderForm, FoldersForm, LineageForm, PinForm, RestoredForm,
+    UserForm, VerifyForm, micros,
+};
+use milepost_workspace::Snapshot;
+
+use crate::forms;
+
+/// Returns the sizes of a user's tasks, newest first, and their sums: at most `limit` tasks, those
+/// before the task of the cursor.
+///
+/// # Errors
+///
+/// `Invalid`: the cursor is not one of this list.
+pub fn user_stats(
+    view: &View,
+    user: String,
+    limit: usize,
+    cursor: Option<&str>,
+) -> Result<UserForm> {
+    let mut tasks = view.task_stats(&user)?;
+    let before = cursor.map(task_no).transpose()?;
+    let total = forms::total(&tasks);
+    tasks.retain(|task| before.is_none_or(|before| task.no < before));
+    tasks.sort_by_key(|task| Reverse(task.no));
+    let is_more = tasks.len() > limit;
+    tasks.truncate(limit);
+    let next = tasks.last().filter(|_| is_more).map(|last| format!("{:016x}", last.no.0));
+    Ok(UserForm { user, tasks: tasks.into_iter().map(forms::task_stats).collect(), next, total })
+}
+
+/// Returns the task that a cursor names: the last one of a page.
+fn task_no(cursor: &str) -> Result<TaskNo> {
+    let small = |c: u8| c.is_ascii_digit() || (b'a'..=b'f').contains(&c);
+    let digits = Some(cursor).filter(|cursor| cursor.len() == 16 && cursor.bytes().all(small));
+    let no = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    no.map(TaskNo).ok_or_else(|| Error::invalid(format!("`{cursor}` is no cursor of this list")))
+}
+
+/// Opens a lineage at a point, and leaves the active one as it is unless it is to be activated.
+///
+/// # Errors
+///
+/// As [`View::branch`] and [`View::branch_and_switch`].
+pub fn branch(view: &View, point: &Point, asked: &BranchAsked) -> Result<LineageForm> {
+    let description = asked.description.as_deref();
+    let lineage = match asked.activate {
+        true => view.branch_and_switch(point, description)?.lineage().clone(),
+        false => view.branch(point, description)?,
+    };
+    Ok(forms::lineage(lineage.info()?))
+}
+
+/// Returns the pins of a task.
+///
+/// # Errors
+///
+/// `NotFound`: there is no such task, or a cleanup removed a checkpoint after its pin was.
+pub fn pins(view: &View, task: &str) -> Result<Vec<PinForm>> {
+    let form = |pin: Pin| {
+        let checkpoint = view.checkpoint(&pin.checkpoint.to_string())?;
+        Ok(forms::pin(pin, checkpoint))
+    };
+    view.pins(task)?.into_iter().map(form).collect()
+}
+
+/// Pins the checkpoint with this id. Returns `None` if the pin was removed before it could be read.
+///
+/// # Errors
+///
+/// As [`View::pin`].
+pub fn pin(view: &View, id: &str, reason: Option<&str>) -> Result<Option<PinForm>> {
+    let checkpoint = view.checkpoint(id)?;
+    view.pin(&checkpoint.id.to_string(), reason)?;
+    let mut pins = view.pins(&checkpoint.task)?.into_iter();
+    let pin = pins.find(|pin| pin.checkpoint == checkpoint.id);
+    Ok(pin.map(|pin| forms::pin(pin, checkpoint)))
+}
+
+/// Restores the state of a point.
+///
+/// # Errors
+///
+/// As [`View::restore`].
+pub fn restore(view: &View, to: &Point, description: Option<&str>) -> Result<RestoredForm> {
+    let restore = view.restore(to);
+    let restored = match description {
+        Some(description) => restore.description(description).run(),
+        None => restore.run(),
+    };
+    forms::restored(&restored?)
+}
+
+/// Switches a task to one of its lineages.
+///
+/// # Errors
+///
+/// As [`View::switch`]. `NotFound`: there is no such task or lineage.
+pub fn switch(view: &View, task: &str, lineage: LineageId) -> Result<RestoredForm> {
+    let lineage = view.task(task)?.lineage_named(lineage)?;
+    forms::restored(&view.switch(&lineage)?)
+}
+
+/// Redoes the last undone restore or switch of a task.
+///
+/// # Errors
+///
+/// As [`View::redo`].
+pub fn redo(view: &View, task: &str) -> Result<RestoredForm> {
+    forms::restored(&view.redo(task)?)
+}
+
+/// Maximum number of folders that are listed, and of captures that are looked at for them.
+const FOLDERS: usize = 100;
+const CAPTURES: usize = 10_000;
+
+/// Returns the folders that were captured in the history of a task: at most 100, of the newest
+/// 10,000 captures. A capture that cannot be read is left out.
+///
+/// # Errors
+///
+/// As [`Query::captures`](milepost::query::Query::captures).
+pub fn folders(engine: &Engine, task: &str) -> Result<FoldersForm> {
+    let captures = engine.query().captures(task, CAPTURES)?;
+    let mut more = captures.len() == CAPTURES;
+    let handle = engine.task(task)?;
+    let mut items: Vec<FolderForm> = Vec::new();
+    for capture in captures {
+        let Ok(snapshot) = Snapshot::of(engine, capture.root) else {
+            continue;
+        };
+        let folder = &snapshot.info().folder;
+        if items.iter().any(|item| item.folder == *folder) {
+            continue;
+        }
+        if items.len() == FOLDERS {
+            more = true;
+            break;
+        }
+        let at = handle.lineage_named(capture.lineage)?.point(capture.offset)?;
+        items.push(FolderForm {
+            at: at.to_string(),
+            time: Some(capture.time_us).filter(|time_us| *time_us > 0).map(micros),
+            exists: Path::new(OsStr::from_bytes(folder.as_bytes())).is_dir(),
+            folder: folder.clone(),
+        });
+    }
+    Ok(FoldersForm { items, more })
+}
+
+/// Verifies the store, or one task. With `states`, also folds every lineage from its beginning. An
+/// anchor is compared with the whole store. With `acknowledge`, the repairs in the answer are
+/// acknowledged, and the next one has them no more.
+///
+/// # Errors
+///
+/// `NotFound`: there is no such task. Damage is no error, but in the answer.
+pub fn verify(
+    engine: &Engine,
+    task: Option<&str>,
+    states: bool,
+    anchor: Option<&Anchor>,
+    acknowledge: bool,
+    told: &mut dyn FnMut(u64, u64),
+) -> Result<VerifyForm> {
+    let integrity = engine.integrity();
+    let mut report = integrity.verify(task, told)?;
+    if let Some(anchor) = anchor {
+        report.faults.extend(integrity.verify_anchor(anchor)?);
+    }
+    if states {
+        report.faults.extend(integrity.verify_states(task)?);
+    }
+    if task.is_none() {
+        integrity.note_verified(&report);
+    }
+    if acknowledge && !report.repairs.is_empty() {
+        integrity.acknowledge_repairs()?;
+        let all = integrity.repairs()?;
+        let before = all.len().saturating_sub(report.repairs.len());
+        report.repairs = all.into_iter().skip(before).collect();
+    }
+    Ok(forms::verification(report))
+}
+
+/// Maximum number and size of the changes that a found event shows.
+const CHANGES: ChangeLimits = ChangeLimits { changes: 100, bytes: 1 << 20 };
+
+/// Searches a point's history for the first event after which a condition holds.
+///
+/// # Errors
+///
+/// `Invalid`: the condition holds nowhere up to the point, or at the good one already. Others as
+/// [`Query::bisect`](milepost::query::Query::bisect).
+pub fn bisect(
+    view: &View,
+    good: Option<&Point>,
+    bad: &Point,
+    condition: &Condition,
+) -> Result<BisectedForm> {
+    let search = view.bisect(good, bad, condition)?;
+    let found = search.found().ok_or_else(|| Error::invalid("no event was found"))?;
+    let (event, hash) = view.event(&found)?;
+    let (before, after) = (view.run_state(&found)?, view.run_state(&search.bad())?);
+    let changes = diff_states_up_to(&before, &after, view.chunks().as_ref(), CHANGES)?;
+    Ok(BisectedForm {
+        found: found.to_string(),
+        step: after.step.as_ref().map(|step| Big(step.number)),
+        event: forms::event_at(found, event, hash),
+        changes: forms::changes(changes),
+        until: search.until().map(|until| until.to_string()),
+        states: Big(search.looked()),
+    })
+}

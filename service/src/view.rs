@@ -1,0 +1,155 @@
+//! The engine as its caller sees it: all of it for an admin, own tasks for a user, a single task
+//! for a token with that limit.
+
+use std::ops::Deref;
+
+use milepost::state::{ChangeLimits, Changes, diff_states_up_to};
+use milepost::{Checkpoint, Engine, Error, ErrorKind, Hash, Json, Point, Result, RunState, Task};
+use milepost_workspace::Snapshot;
+
+use crate::error::{self, OperationResult};
+
+/// The maximum number of differences of two states in an answer.
+pub const CHANGES: usize = 10_000;
+
+/// The approximate maximum size of changes, in bytes.
+const BYTES: usize = 16 << 20;
+
+/// The engine as one caller sees it. Another user's object answers exactly like one that does not
+/// exist.
+pub struct View<'a> {
+    engine: &'a Engine,
+    shown: milepost::View,
+    /// The only task of a token with that limit.
+    only: Option<&'a str>,
+}
+
+impl Deref for View<'_> {
+    type Target = milepost::View;
+
+    fn deref(&self) -> &Self::Target {
+        &self.shown
+    }
+}
+
+impl<'a> View<'a> {
+    /// Shows the tasks of a user, or of all users, and with `only` a single one of them.
+    pub fn new(engine: &'a Engine, user: Option<&str>, only: Option<&'a str>) -> Self {
+        let mut shown = user.map_or_else(|| engine.view(), |user| engine.as_user(user));
+        if let Some(task) = only {
+            shown = shown.only(task);
+        }
+        Self { engine, shown, only }
+    }
+
+    /// Returns the whole engine for a caller who sees all tasks.
+    ///
+    /// # Errors
+    ///
+    /// `Forbidden`, with the text `wanted`, for other callers.
+    pub fn whole(&self, wanted: &'static str) -> OperationResult<&'a Engine> {
+        match self.shows_all() {
+            true => Ok(self.engine),
+            false => Err(error::Error::Forbidden(wanted)),
+        }
+    }
+
+    /// Starts a task. For a user who is no admin, `user` is ignored.
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::start_task_from`]. `Invalid`: only another task is shown.
+    pub fn start_task(&self, id: &str, user: &str, initial: Option<Json>) -> Result<Task> {
+        if self.only.is_some_and(|only| only != id) {
+            return Err(Error::invalid("the token is for another task"));
+        }
+        self.engine.start_task_from(id, self.user().unwrap_or(user), initial)
+    }
+
+    /// Copies a task. For a user who is no admin, `user` is ignored.
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::copy_task_for`]. `Invalid`: only another task is shown.
+    pub fn copy_task(&self, from: &str, id: &str, user: &str) -> Result<Task> {
+        if self.only.is_some_and(|only| only != id) {
+            return Err(Error::invalid("the token is for another task"));
+        }
+        self.task(from)?;
+        self.engine.copy_task_for(from, id, self.user().unwrap_or(user))
+    }
+
+    /// Returns the erasures of a point's task, as [`erasures`].
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: there is no such task.
+    pub fn erased(&self, point: &Point) -> Result<Option<Hash>> {
+        erasures(&self.task(&point.task)?)
+    }
+
+    /// Returns the last folder captured before a point. Its id comes from a state the caller may
+    /// see.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: no folder was captured, or the capture is removed.
+    pub fn captured(&self, point: &Point) -> Result<Snapshot> {
+        let root = self.run_state(point)?.workspace;
+        let none = || Error::not_found(format!("no folder was captured before {point}"));
+        Snapshot::of(self.engine, root.ok_or_else(none)?)
+    }
+
+    /// Checks the integrity of checkpoints. Removed or unreadable ones count as damaged.
+    ///
+    /// # Errors
+    ///
+    /// As [`Integrity::check_all`](milepost::integrity::Integrity::check_all).
+    pub fn are_whole(&self, checkpoints: &[Checkpoint]) -> Result<Vec<bool>> {
+        self.engine.integrity().check_all(checkpoints)
+    }
+
+    /// Returns at most `most` differences between two states.
+    ///
+    /// # Errors
+    ///
+    /// `TooMuch`: a value is too large to be compared or shown.
+    pub fn changes(
+        &self,
+        [before, after]: &[RunState; 2],
+        most: usize,
+    ) -> OperationResult<Changes> {
+        let most = ChangeLimits { changes: most, bytes: BYTES };
+        let changes = diff_states_up_to(before, after, self.engine.chunks().as_ref(), most);
+        changes.map_err(|error| match error.kind() {
+            ErrorKind::Invalid => error::Error::TooMuch(
+                "a value is too large to be compared, or shown: read both states, `?pointer=` by \
+                 `?pointer=`",
+            ),
+            _ => error.into(),
+        })
+    }
+
+    /// Returns the current point of the task of a point.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: there is no such task.
+    pub fn present(&self, to: &Point) -> Result<Point> {
+        let task = self.task(&to.task)?;
+        task.point(task.head()?.next)
+    }
+}
+
+/// Returns the erasures of a task, for tags: `None` without any, else the head of its control log.
+/// A number would be the same in two copies of a store in which other events were erased.
+///
+/// # Errors
+///
+/// Those of a read.
+pub fn erasures(task: &Task) -> Result<Option<Hash>> {
+    match task.erased() {
+        0 => Ok(None),
+        _ => Ok(Some(task.controls()?.hash)),
+    }
+}
