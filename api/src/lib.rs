@@ -18,7 +18,8 @@
 //! changes, blame, bisect               differences, and the events that set a value or a condition
 //! stats, verify, retention             contents of a store, and the effects of a cleanup
 //! shared, values                       lists, errors, numbers, times, nullable values
-//! schema                               OpenAPI schemas (feature `schema`)
+//! call, calls                          operations as values: routes, requests, answers
+//! schema, problems                     OpenAPI schemas and sets of errors (feature `schema`)
 //! ```
 //!
 //! ```
@@ -34,6 +35,8 @@
 mod attachments;
 mod bisect;
 mod blame;
+mod call;
+pub mod calls;
 mod captures;
 mod changes;
 mod checkpoints;
@@ -43,6 +46,8 @@ mod imports;
 mod jobs;
 mod me;
 mod points;
+#[cfg(feature = "schema")]
+mod problems;
 mod readings;
 mod remedies;
 mod requests;
@@ -64,6 +69,9 @@ mod verify;
 pub use attachments::{AttachedForm, AttachmentForm};
 pub use bisect::BisectedForm;
 pub use blame::{BlameForm, BlamedForm};
+#[cfg(feature = "schema")]
+pub use call::Described;
+pub use call::{Call, Effect, Method, NoQuery, RequestBody};
 pub use captures::{
     CapturedForm, FolderForm, FoldersForm, LeftOutForm, LeftOutPath, RecoveredFolder,
 };
@@ -81,6 +89,8 @@ pub use points::{
     CheckpointState, EventAt, FileChangeForm, FileChangeKind, FileChangesForm, FileForm, PartForm,
     PointForm, StateForm, StateOrPart,
 };
+#[cfg(feature = "schema")]
+pub use problems::{ListProblems, ReadProblems, WriteProblems};
 pub use readings::{
     AlignCountsForm, AlignOp, AlignedForm, AlignmentForm, HitForm, HitsForm, MetricCountForm,
     MetricsForm, OverviewBucketForm, OverviewForm, ReadMarkForm, RowForm, RowsForm,

@@ -244,6 +244,15 @@ impl From<milepost::Error> for Failure {
     }
 }
 
+impl From<milepost_service::Error> for Failure {
+    fn from(error: milepost_service::Error) -> Self {
+        match error {
+            milepost_service::Error::Engine(error) => error.into(),
+            other => Self::new(other.to_string()),
+        }
+    }
+}
+
 impl From<&milepost::Error> for Failure {
     fn from(error: &milepost::Error) -> Self {
         let (code, mut hint) = remedy(error.kind());

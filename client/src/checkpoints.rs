@@ -1,8 +1,6 @@
-//! Checkpoints and their pins.
+//! Checkpoints.
 
-use milepost_api::{
-    Big, CheckpointForm, CheckpointGiven, Listed, MarkGiven, PinAsked, PinForm, UnmarkedForm,
-};
+use milepost_api::{Big, CheckpointForm, CheckpointGiven, Listed, MarkGiven, UnmarkedForm};
 use milepost_codec::{Json, LineageId, MarkCause, MarkStatus};
 use reqwest::Method;
 
@@ -188,35 +186,6 @@ impl Client {
         let request = request.query("task", task).query("lineage", query.lineage);
         let removed: UnmarkedForm = listed(request, query).read().await?;
         Ok(removed.removed.0)
-    }
-
-    /// Returns all pinned checkpoints of a task.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`: no such task.
-    pub async fn pins(&self, task: &str) -> Result<Listed<PinForm>> {
-        self.get(["v1", "tasks", task, "pins"])?.read().await
-    }
-
-    /// Pins a checkpoint: no cleanup removes it or the events it needs.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`: no such checkpoint. `Invalid`: the reason is too long.
-    pub async fn pin(&self, id: &str, reason: Option<&str>) -> Result<PinForm> {
-        let request = self.request(Method::PUT, ["v1", "checkpoints", id, "pin"])?;
-        request.json(&PinAsked { reason: reason.map(str::to_owned) })?.read().await
-    }
-
-    /// Removes the pin of a checkpoint.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`: no such checkpoint.
-    pub async fn unpin(&self, id: &str) -> Result<()> {
-        let request = self.request(Method::DELETE, ["v1", "checkpoints", id, "pin"])?;
-        request.finish().await
     }
 }
 

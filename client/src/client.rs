@@ -21,10 +21,11 @@ const IDLE: Duration = Duration::from_secs(20);
 ///
 /// ```no_run
 /// use milepost_client::Client;
+/// use milepost_client::calls::Tasks;
 ///
 /// # async fn look() -> milepost_client::Result<()> {
 /// let client = Client::new("http://127.0.0.1:7733")?;
-/// for task in client.tasks(Default::default()).await?.items {
+/// for task in client.call(&Tasks::new(Default::default())).await?.items {
 ///     println!("{} of {}", task.id, task.user);
 /// }
 /// # Ok(())

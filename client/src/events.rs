@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use milepost_api::calls::Task;
 use milepost_api::{Big, EventForm, RangeForm};
 
 use crate::client::Client;
@@ -97,7 +98,7 @@ impl Pages {
 
     async fn page(&mut self) -> Result<()> {
         if self.query.lineage.is_none() {
-            let task = self.client.task(&self.task).await?;
+            let task = self.client.call(&Task::new(&self.task)).await?;
             self.query.lineage = Some(task.active.0);
         }
         let page = self.client.events(&self.task, self.query.clone()).await?;

@@ -96,6 +96,7 @@ mod me;
 mod path;
 mod points;
 mod random;
+mod raw_request;
 mod readings;
 mod request;
 mod restores;
@@ -112,12 +113,12 @@ mod webhook;
 pub use bytes::Bytes;
 /// Answers.
 pub use milepost_api as api;
+pub use milepost_api::calls;
 /// Event bodies, ids and hashes.
 pub use milepost_codec as codec;
 
 pub use answer_lines::AnswerLines;
 pub use append::Append;
-pub use call::Call;
 pub use checkpoints::{CheckpointOrder, CheckpointQuery, Mark};
 pub use client::{Client, ClientBuilder};
 pub use control::{ChangeControl, EditArtifacts, Guidance};
@@ -126,9 +127,10 @@ pub use events::{EventQuery, Events};
 pub use files::FileBytes;
 pub use follow::{Followed, Following, Place, Start};
 pub use maintenance::{Retention, StatsQuery, Verify};
+pub use raw_request::RawRequest;
 pub use readings::{ReadQuery, SeriesQuery};
 pub use restores::Restore;
 pub use states::{CheckpointStates, StatesQuery};
-pub use tasks::{NewTask, SummaryQuery, TaskQuery};
+pub use tasks::{NewTask, SummaryQuery};
 pub use unix_socket::is_listening;
 pub use webhook::Webhook;

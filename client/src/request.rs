@@ -112,14 +112,15 @@ impl ApiRequest {
         format!("{} {}", self.method, self.url.path())
     }
 
-    fn invalid(&self, text: String) -> Error {
+    pub(crate) fn invalid(&self, text: String) -> Error {
         Error::invalid(&self.method_and_path(), text)
     }
 
-    /// Sends the request and parses the answer.
+    /// Sends the request and parses the answer. One without a body is `null`.
     pub(crate) async fn read<T: DeserializeOwned>(self) -> Result<T> {
         let bytes = self.bytes().await?;
-        serde_json::from_slice(&bytes).map_err(|error| {
+        let json = if bytes.is_empty() { b"null" } else { &*bytes };
+        serde_json::from_slice(json).map_err(|error| {
             let text = format!("the answer is not understood: {error}");
             Error::new(ErrorKind::Answer, &self.method_and_path(), text)
         })

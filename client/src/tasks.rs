@@ -1,8 +1,7 @@
 //! Tasks and their lineages, and tasks as files.
 
-use milepost_api::{
-    LineageForm, Listed, ShareAsked, SharePlanForm, SummariesForm, SummaryForm, TaskForm, TaskGiven,
-};
+use milepost_api::calls::TaskQuery;
+use milepost_api::{ShareAsked, SharePlanForm, SummariesForm, TaskForm, TaskGiven};
 use milepost_codec::Json;
 use reqwest::Method;
 
@@ -11,19 +10,6 @@ use crate::conditions::Conditions;
 use crate::error::Result;
 use crate::files::FileBytes;
 use crate::request::ApiRequest;
-
-/// Filters for a list of tasks.
-#[derive(Debug, Clone, Default)]
-pub struct TaskQuery {
-    /// The owner, for admins. Default: the caller.
-    pub user: Option<String>,
-    /// Only tasks whose id begins with this text, in the order of their ids, not newest first.
-    pub prefix: Option<String>,
-    /// The page size: 1 to 100, default 20.
-    pub limit: Option<u32>,
-    /// The `next` of the previous page.
-    pub cursor: Option<String>,
-}
 
 /// Filters and order of a list of summaries.
 #[derive(Debug, Clone, Default)]
@@ -39,7 +25,7 @@ pub struct SummaryQuery {
     /// JSON pointers into the last state, without commas.
     pub columns: Vec<String>,
     /// The page size: 1 to 1,000, default 20.
-    pub limit: Option<u32>,
+    pub limit: Option<usize>,
     /// The `next` of the previous page.
     pub cursor: Option<String>,
 }
@@ -122,37 +108,18 @@ impl From<String> for NewTask {
 }
 
 impl Client {
-    /// Returns a page of tasks, newest first, or those of a prefix by id.
-    ///
-    /// # Errors
-    ///
-    /// `Forbidden`: the query names another user, and the caller is no admin.
-    /// [`ErrorKind`](crate::ErrorKind) lists the errors of every request.
-    pub async fn tasks(&self, query: TaskQuery) -> Result<Listed<TaskForm>> {
-        let request = self.get(["v1", "tasks"])?;
-        listed(request, query).read().await
-    }
-
     /// Returns a page of tasks with what happened in them, newest first, or sorted and searched.
     ///
     /// # Errors
     ///
-    /// As [`Client::tasks`]. `Invalid`: a condition or the column to sort by is not known.
+    /// `Forbidden`: the query names another user, and the caller is no admin.
+    /// `Invalid`: a condition or the column to sort by is not known.
     pub async fn summaries(&self, query: impl Into<SummaryQuery>) -> Result<SummariesForm> {
         let SummaryQuery { user, prefix, q, sort, columns, limit, cursor } = query.into();
         let columns = (!columns.is_empty()).then(|| columns.join(","));
         let request = self.get(["v1", "summaries"])?.query("q", q).query("sort", sort);
         let request = request.query("columns", columns);
         listed(request, TaskQuery { user, prefix, limit, cursor }).read().await
-    }
-
-    /// Returns a task with what happened in it.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`: no such task.
-    pub async fn summary(&self, task: &str) -> Result<SummaryForm> {
-        self.get(["v1", "tasks", task, "summary"])?.read().await
     }
 
     /// Starts a task. Retries start it once: see [the crate](crate#asking-again).
@@ -167,15 +134,6 @@ impl Client {
         task.conditions.on(request)?.read().await
     }
 
-    /// Returns a task.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`: no such task.
-    pub async fn task(&self, task: &str) -> Result<TaskForm> {
-        self.get(["v1", "tasks", task])?.read().await
-    }
-
     /// Deletes a task permanently.
     ///
     /// # Errors
@@ -183,15 +141,6 @@ impl Client {
     /// `NotFound`: no such task. `Unavailable`: the task has an unfinished restore.
     pub async fn delete_task(&self, task: &str) -> Result<()> {
         self.request(Method::DELETE, ["v1", "tasks", task])?.finish().await
-    }
-
-    /// Returns all lineages of a task, in the order of their creation.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`: no such task.
-    pub async fn lineages(&self, task: &str) -> Result<Listed<LineageForm>> {
-        self.get(["v1", "tasks", task, "lineages"])?.read().await
     }
 
     /// Returns the size of a share of a task, and what it withholds.

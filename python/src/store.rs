@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use milepost::{Engine, LineageId, Task};
-use milepost_client::{Call, ClientBuilder};
+use milepost_client::{ClientBuilder, RawRequest};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -90,8 +90,8 @@ impl Store {
 /// A request in the parts that Python gives.
 type Parts = (String, Vec<String>, Vec<(String, String)>, Vec<(String, String)>, Option<Vec<u8>>);
 
-fn call((method, path, query, headers, body): Parts) -> Call {
-    let mut call = Call::new(method, path);
+fn call((method, path, query, headers, body): Parts) -> RawRequest {
+    let mut call = RawRequest::new(method, path);
     for (name, value) in query {
         call = call.query(name, value);
     }
@@ -287,7 +287,7 @@ impl Store {
     /// Sends a request to the store, and returns the body of the answer.
     fn call<'py>(&self, py: Python<'py>, request: Parts) -> PyResult<Bound<'py, PyBytes>> {
         let place = self.place()?;
-        let answer = runtime::wait(py, &place.runtime, place.client.call(call(request)))?;
+        let answer = runtime::wait(py, &place.runtime, place.client.send(call(request)))?;
         Ok(PyBytes::new(py, &answer.map_err(Failure::from)?))
     }
 
@@ -296,14 +296,14 @@ impl Store {
         let place = self.place()?;
         let client = place.client.clone();
         let call = call(request);
-        let answer = async move { Ok(Value::Bytes(client.call(call).await?)) };
+        let answer = async move { Ok(Value::Bytes(client.send(call).await?)) };
         Ok(Ticket::request(&place, answer))
     }
 
     /// Sends a request to the store, and returns the lines of its answer.
     fn lines(&self, py: Python<'_>, request: Parts) -> PyResult<Lines> {
         let place = self.place()?;
-        let answer = place.client.call_lines(call(request));
+        let answer = place.client.send_for_lines(call(request));
         let lines = runtime::wait(py, &place.runtime, answer)?.map_err(Failure::from)?;
         Ok(Lines::new(&place, lines))
     }

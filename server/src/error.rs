@@ -1,8 +1,6 @@
 //! Errors, and their form in each family of routes. A handler returns the error; the middleware
 //! derives the family from the path and writes the answer.
 
-use std::collections::BTreeMap;
-
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -10,8 +8,6 @@ use milepost::{Detail, Error, ErrorKind};
 use milepost_api::{Big, Problem};
 use serde_json::json;
 use tracing::error;
-use utoipa::IntoResponses;
-use utoipa::openapi::{self, RefOr};
 
 /// The media type of problem details (RFC 9457).
 pub(crate) const PROBLEM: &str = "application/problem+json";
@@ -298,30 +294,6 @@ impl IntoResponse for ApiError {
         response.extensions_mut().insert(self);
         response
     }
-}
-
-/// Declares sets of errors that routes have in common, by status.
-macro_rules! problems {
-    ($($(#[$doc:meta])* $name:ident: $($status:literal)+;)+) => {$(
-        $(#[$doc])*
-        pub(crate) struct $name;
-
-        impl IntoResponses for $name {
-            fn responses() -> BTreeMap<String, RefOr<openapi::Response>> {
-                let plain = || openapi::Response::new("").into();
-                [$($status),+].map(|status| (status.into(), plain())).into()
-            }
-        }
-    )+};
-}
-
-problems! {
-    /// The usual errors of a list.
-    ListProblems: "400" "401" "403";
-    /// The usual errors of a read.
-    ReadProblems: "400" "401" "404";
-    /// The usual errors of a change whose request has a body.
-    WriteProblems: "400" "401" "404" "413" "415" "503";
 }
 
 /// Logs the message of a panic.

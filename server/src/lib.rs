@@ -43,6 +43,7 @@ mod backups;
 mod body_guard;
 mod budget;
 mod buffer;
+mod call;
 mod columns;
 mod compress;
 mod connections;

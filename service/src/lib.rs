@@ -6,7 +6,8 @@
 //!
 //! ```text
 //! jobs/       work that takes long or changes folders
-//! operations  operations that answer at once
+//! operations/ operations that answer at once
+//! serve       an operation that this crate performs
 //! summaries   summaries of all tasks, kept in memory, sorted and searched
 //! view        an engine as one caller sees it
 //! reader/     lineages as a person reads them, with maps that are kept
@@ -23,9 +24,11 @@ pub mod forms;
 pub mod jobs;
 pub mod operations;
 pub mod reader;
+mod serve;
 mod summaries;
 mod view;
 
 pub use error::{Error, OperationResult};
+pub use serve::Serve;
 pub use summaries::{Columns, Found, Search, Shown, Summaries, VALUE_MAX};
 pub use view::{CHANGES, View, erasures};

@@ -54,6 +54,22 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Returns the user whose tasks a request is about; `None` means all users. The user's
+    /// existence is not checked.
+    ///
+    /// # Errors
+    ///
+    /// `Forbidden`: the tasks of other users are not shown.
+    pub fn asks_about(&self, user: Option<String>) -> OperationResult<Option<String>> {
+        match (self.user(), user) {
+            (Some(own), Some(user)) if own != user => {
+                Err(error::Error::Forbidden("what others have is for admins"))
+            }
+            (Some(own), _) => Ok(Some(own.to_owned())),
+            (None, user) => Ok(user),
+        }
+    }
+
     /// Starts a task. For a user who is no admin, `user` is ignored.
     ///
     /// # Errors

@@ -6,10 +6,10 @@ use std::ops::Range;
 use milepost::events::{ArtifactsEdited, RunControl};
 use milepost::query::{CheckpointQuery, TaskQuery};
 use milepost::state::{Change, Chunks, MessageRange, RunReducer, diff_states, to_patch};
-use milepost::{CheckpointId, Detail, Engine, ErrorKind, Json, LineageId, Point, RunState, Task};
+use milepost::{Detail, Engine, ErrorKind, Json, LineageId, Point, RunState, Task};
 use milepost_api::{
     AppendedForm, AttachmentForm, BlamedForm, BranchAsked, ChangesForm, CheckpointForm, EventAt,
-    FileForm, GuidanceAsked, JobAsked, JobForm, JobResult, LineageForm, Listed, MarkGiven, PinForm,
+    FileForm, GuidanceAsked, JobAsked, JobForm, JobResult, LineageForm, Listed, MarkGiven,
     PointForm, RestoredForm, RetentionAsked, RetentionForm, ShareAsked, SharePlanForm, StoreForm,
     SummaryForm, TaskForm, UserForm, VerifyForm,
 };
@@ -23,7 +23,7 @@ use super::jobs::Listening;
 use super::readings::LocalReadings;
 use super::{
     Backend, Bytes, CheckpointsAsked, Each, EachState, Followed, JobFailed, Readings, VerifyAsked,
-    captures, hints, jobs, recovery,
+    Way, captures, hints, jobs, recovery,
 };
 use crate::error::{Failure, Result};
 use crate::output::{JobBar, Out, note, words};
@@ -55,27 +55,12 @@ impl Local<'_> {
 }
 
 impl Backend for Local<'_> {
-    fn engine(&self) -> Option<&Engine> {
-        Some(self.0)
+    fn way(&self) -> Way<'_> {
+        Way::Here(self.0)
     }
 
     fn readings(&self) -> Box<dyn Readings + '_> {
         Box::new(LocalReadings::new(self.0))
-    }
-
-    fn tasks(
-        &self,
-        user: Option<&str>,
-        limit: usize,
-        cursor: Option<String>,
-    ) -> Result<Listed<TaskForm>> {
-        let page = self.0.query().tasks(&TaskQuery {
-            user: user.map(str::to_owned),
-            limit: Some(limit),
-            cursor,
-            ..TaskQuery::default()
-        })?;
-        Ok(forms::page(page, forms::task))
     }
 
     fn summaries(
@@ -91,10 +76,6 @@ impl Backend for Local<'_> {
         Ok(forms::page(page, |task| forms::summary(task).listed()))
     }
 
-    fn summary(&self, task: &str) -> Result<SummaryForm> {
-        Ok(forms::summary(self.0.view().summary(task)?))
-    }
-
     fn task(&self, id: &str) -> Result<TaskForm> {
         Ok(forms::task(hints::task(self.0, id)?.info()?))
     }
@@ -102,11 +83,6 @@ impl Backend for Local<'_> {
     fn start(&self, id: &str, user: Option<&str>, initial: Option<Json>) -> Result<TaskForm> {
         let user = user.map_or_else(hints::current_user, str::to_owned);
         Ok(forms::task(self.0.start_task_from(id, &user, initial)?.info()?))
-    }
-
-    fn lineages(&self, task: &str) -> Result<Vec<LineageForm>> {
-        let lineages = self.0.task(task)?.lineages()?;
-        Ok(lineages.into_iter().map(forms::lineage).collect())
     }
 
     fn point(&self, address: &str) -> Result<PointForm> {
@@ -289,19 +265,6 @@ impl Backend for Local<'_> {
 
     fn erase(&self, point: &PointForm, reason: Option<&str>) -> Result<()> {
         Ok(self.0.retention().erase(&self.found(point)?, reason)?)
-    }
-
-    fn pins(&self, task: &str) -> Result<Vec<PinForm>> {
-        Ok(operations::pins(&self.0.view(), task)?)
-    }
-
-    fn pin(&self, id: &CheckpointId, reason: Option<&str>) -> Result<PinForm> {
-        let pin = operations::pin(&self.0.view(), &id.to_string(), reason)?;
-        pin.ok_or_else(|| Failure::new("the pin was removed by another command"))
-    }
-
-    fn unpin(&self, id: &CheckpointId) -> Result<()> {
-        Ok(self.0.retention().unpin(id)?)
     }
 
     fn clean_up(

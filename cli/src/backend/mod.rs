@@ -28,14 +28,16 @@ use std::ops::Range;
 use milepost::events::{MarkStatus, RunControl};
 use milepost::integrity::Anchor;
 use milepost::state::MessageRange;
-use milepost::{CheckpointId, Engine, Event, Header, Json, LineageId};
+use milepost::{Engine, Event, Header, Json, LineageId};
+use milepost_api::calls::{Lineages, TaskQuery, Tasks};
 use milepost_api::{
     AppendedForm, AttachmentForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, EventForm,
-    FileForm, JobAsked, JobForm, JobResult, LineageForm, Listed, MarkGiven, MovedForm, PinForm,
-    PointForm, RestoredForm, RetentionAsked, RetentionForm, ShareAsked, SharePlanForm, StoreForm,
-    SummaryForm, TaskForm, UserForm, VerifyForm,
+    FileForm, JobAsked, JobForm, JobResult, LineageForm, Listed, MarkGiven, MovedForm, PointForm,
+    RestoredForm, RetentionAsked, RetentionForm, ShareAsked, SharePlanForm, StoreForm, SummaryForm,
+    TaskForm, UserForm, VerifyForm,
 };
 use milepost_formats::Progress;
+use milepost_service::{Serve, View};
 use milepost_workspace::TreePath;
 use serde_json::Value;
 
@@ -87,10 +89,18 @@ pub struct VerifyAsked {
     pub acknowledge: bool,
 }
 
+/// The way to a store.
+pub enum Way<'a> {
+    /// This process has the store open.
+    Here(&'a Engine),
+    /// Another process has it open.
+    There(&'a Remote),
+}
+
 /// A store, opened by this process or by another one.
 pub trait Backend {
-    /// Returns the engine, if this process has the store open.
-    fn engine(&self) -> Option<&Engine>;
+    /// Returns the way to the store.
+    fn way(&self) -> Way<'_>;
 
     /// Returns the address of the service that has the store, which has the page too.
     fn url(&self) -> Option<&str> {
@@ -99,14 +109,6 @@ pub trait Backend {
 
     /// Returns the readings of the lineages, with what they keep.
     fn readings(&self) -> Box<dyn Readings + '_>;
-
-    /// Returns a page of tasks, newest first.
-    fn tasks(
-        &self,
-        user: Option<&str>,
-        limit: usize,
-        cursor: Option<String>,
-    ) -> Result<Listed<TaskForm>>;
 
     /// Returns a page of tasks with what happened in them, newest first, or those of a prefix by
     /// id.
@@ -118,17 +120,11 @@ pub trait Backend {
         cursor: Option<String>,
     ) -> Result<Listed<SummaryForm>>;
 
-    /// Returns the summary of the task with this exact id.
-    fn summary(&self, task: &str) -> Result<SummaryForm>;
-
     /// Returns the task with this id, which may be percent-encoded as in an address.
     fn task(&self, id: &str) -> Result<TaskForm>;
 
     /// Starts a task with this exact id. Default of the owner: the current user.
     fn start(&self, id: &str, user: Option<&str>, initial: Option<Json>) -> Result<TaskForm>;
-
-    /// Returns the lineages of the task with this exact id, oldest first.
-    fn lineages(&self, task: &str) -> Result<Vec<LineageForm>>;
 
     /// Resolves an address. A failure has a hint.
     fn point(&self, address: &str) -> Result<PointForm>;
@@ -217,13 +213,6 @@ pub trait Backend {
     /// Erases the content of the event at a point.
     fn erase(&self, point: &PointForm, reason: Option<&str>) -> Result<()>;
 
-    /// Returns the pins of the task with this exact id.
-    fn pins(&self, task: &str) -> Result<Vec<PinForm>>;
-
-    fn pin(&self, checkpoint: &CheckpointId, reason: Option<&str>) -> Result<PinForm>;
-
-    fn unpin(&self, checkpoint: &CheckpointId) -> Result<()>;
-
     /// Plans a cleanup, and applies it unless `dry_run` is set. Reports progress to `told`, if it
     /// is known.
     fn clean_up(
@@ -283,6 +272,42 @@ pub trait Backend {
     fn edit(&self, task: &TaskForm, artifacts: Vec<(String, Json)>) -> Result<AppendedForm>;
 }
 
+impl dyn Backend + '_ {
+    /// Performs an operation.
+    pub fn call<C: Serve>(&self, call: C) -> Result<C::Answer> {
+        match self.way() {
+            Way::Here(engine) => Ok(call.serve(&View::new(engine, None, None))?),
+            Way::There(remote) => remote.call(&call),
+        }
+    }
+
+    /// Returns a page of tasks, newest first.
+    pub fn tasks(
+        &self,
+        user: Option<&str>,
+        limit: usize,
+        cursor: Option<String>,
+    ) -> Result<Listed<TaskForm>> {
+        pages(limit, cursor, |limit, cursor| {
+            let (user, limit) = (user.map(str::to_owned), Some(limit));
+            self.call(Tasks::new(TaskQuery { user, limit, cursor, prefix: None }))
+        })
+    }
+
+    /// Returns the lineages of the task with this exact id, oldest first.
+    pub fn lineages(&self, task: &str) -> Result<Vec<LineageForm>> {
+        Ok(self.call(Lineages::new(task))?.items)
+    }
+
+    /// Returns the engine, if this process has the store open.
+    pub fn engine(&self) -> Option<&Engine> {
+        match self.way() {
+            Way::Here(engine) => Some(engine),
+            Way::There(_) => None,
+        }
+    }
+}
+
 /// Returns the address of a point by its checkpoint, if it was found by one: a fork records it.
 pub fn named(point: &PointForm) -> String {
     match point.checkpoint {
@@ -295,4 +320,25 @@ pub fn named(point: &PointForm) -> String {
 pub fn event_of(event: EventForm) -> Event {
     let header = Header { time_us: event.time_us.0, ..Header::default() };
     Event { lineage: event.lineage, offset: event.offset.0, header, body: event.body }
+}
+
+/// Largest page of a list.
+const PAGE: usize = 100;
+
+/// Returns items of a list, from as many pages as needed.
+fn pages<T>(
+    limit: usize,
+    mut cursor: Option<String>,
+    mut page: impl FnMut(usize, Option<String>) -> Result<Listed<T>>,
+) -> Result<Listed<T>> {
+    let mut items = Vec::new();
+    while items.len() < limit {
+        let found = page((limit - items.len()).min(PAGE), cursor.take())?;
+        items.extend(found.items);
+        cursor = found.next;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    Ok(Listed { items, next: cursor })
 }

@@ -1,7 +1,8 @@
 //! `pin`, `unpin` and `pins`: checkpoints that every cleanup keeps.
 
 use milepost::CheckpointId;
-use milepost_api::{PinForm, PointForm};
+use milepost_api::calls::{Pin, Pins, Unpin};
+use milepost_api::{PinAsked, PinForm, PointForm};
 use serde_json::json;
 
 use crate::args;
@@ -14,7 +15,8 @@ const DIGITS: usize = 12;
 
 pub fn pin(source: &dyn Backend, args: &args::Pin, out: &mut Out) -> Result<()> {
     let (point, id) = checkpoint(source, &args.address)?;
-    let pin = source.pin(&id, args.reason.as_deref())?;
+    let body = PinAsked { reason: args.reason.clone() };
+    let pin = source.call(Pin::new(id.to_string(), body))?;
     if out.json {
         return Ok(out.json(&pin)?);
     }
@@ -26,9 +28,9 @@ pub fn pin(source: &dyn Backend, args: &args::Pin, out: &mut Out) -> Result<()> 
 
 pub fn unpin(source: &dyn Backend, address: &str, out: &mut Out) -> Result<()> {
     let (point, id) = checkpoint(source, address)?;
-    let pins = source.pins(&point.task)?;
+    let pins = source.call(Pins::new(&point.task))?.items;
     let was_pinned = pins.iter().any(|pin| pin.checkpoint == id);
-    source.unpin(&id)?;
+    source.call(Unpin::new(id.to_string()))?;
     if out.json {
         return Ok(out.json(&json!({
             "checkpoint": id,
@@ -45,7 +47,7 @@ pub fn unpin(source: &dyn Backend, address: &str, out: &mut Out) -> Result<()> {
 }
 
 pub fn list(source: &dyn Backend, id: &str, out: &mut Out) -> Result<()> {
-    let pins = source.pins(&source.task(id)?.id)?;
+    let pins = source.call(Pins::new(source.task(id)?.id))?.items;
     if out.json {
         return Ok(out.json(&pins)?);
     }

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use milepost::events::RunControl;
 use milepost::{CheckpointId, LineageId, Scope};
+use milepost_api::calls::Pin;
 use milepost_api::{
     CheckpointForm, ChoicesAsked, FilesAsked, FilesForm, FolderAsked, JobAsked, JobResult,
-    MarkGiven, PointForm, Remedy, UndoAsked,
+    MarkGiven, PinAsked, PointForm, Remedy, UndoAsked,
 };
 use milepost_service::forms;
 use milepost_service::jobs::place;
@@ -292,7 +293,7 @@ pub fn act(source: &dyn Backend, view: &TaskView, plan: &ActionPlan) -> Result<E
         }
         Deed::Pin => {
             let id = checkpoint(source, view)?;
-            source.pin(&id, None)?;
+            source.call(Pin::new(id.to_string(), PinAsked::default()))?;
             said(format!("pinned: checkpoint @{}", short(&id)))
         }
         Deed::Fork => {

@@ -1,6 +1,7 @@
 //! Requests to the store, made while no key waits.
 
 use milepost_api::Big;
+use milepost_api::calls::Summary;
 use milepost_client::ReadQuery;
 
 use super::actions;
@@ -100,7 +101,7 @@ impl Reading<'_> {
                     app.say(Tone::Dim, said);
                 }
             }
-            Request::Summary => view.summary = Some(self.source.summary(&id)?),
+            Request::Summary => view.summary = Some(self.source.call(Summary::new(&id))?),
             Request::Overview(lineage) => {
                 let overview = self.readings.overview(&id, *lineage, BUCKETS)?;
                 view.take_overview(*lineage, overview);

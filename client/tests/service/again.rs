@@ -2,6 +2,7 @@
 
 use milepost::{Engine, Options};
 use milepost_client::api::Big;
+use milepost_client::calls::{Lineages, Task};
 use milepost_client::codec::{Message, RunControl};
 use milepost_client::{Append, Client, ErrorKind, Guidance, Mark, Restore};
 use milepost_server::attach;
@@ -69,7 +70,8 @@ async fn so_are_starts_marks_restores_and_undos() {
     let marked = proxy.client().mark("essay", Mark::new().label("two")).await;
     assert_eq!(marked.unwrap().label.as_deref(), Some("two"));
     assert_eq!((served.head("essay"), proxy.cut()), (6, 1));
-    let lineages = async || served.client().lineages("essay").await.unwrap().items.len();
+    let lineages =
+        async || served.client().call(&Lineages::new("essay")).await.unwrap().items.len();
     let before = lineages().await;
     let proxy = lost().await;
     let restored = proxy.client().restore("essay@one").await.unwrap();
@@ -131,17 +133,17 @@ async fn each_try_of_a_change_has_the_same_key_and_another_change_another() {
 #[tokio::test]
 async fn tries_have_an_end_and_what_is_refused_is_not_asked_again() {
     let fake = Fake::new(vec![says("503 Service Unavailable", "", "not now")]).await;
-    let error = fake.client().task("essay").await.unwrap_err();
+    let error = fake.client().call(&Task::new("essay")).await.unwrap_err();
     assert_eq!((error.kind(), error.detail()), (ErrorKind::Unavailable, "not now"));
     assert_eq!(fake.asked().len(), 4);
     let builder = fake.builder().tries(1);
-    builder.build().unwrap().task("essay").await.unwrap_err();
+    builder.build().unwrap().call(&Task::new("essay")).await.unwrap_err();
     assert_eq!(fake.asked().len(), 5);
     let error = fake.client().ready().await.unwrap_err();
     assert_eq!(error.detail(), "not now");
     assert_eq!(fake.asked().len(), 6, "whether it is ready is asked once");
     let fake = Fake::new(vec![says("409 Conflict", "", "no")]).await;
-    fake.client().task("essay").await.unwrap_err();
+    fake.client().call(&Task::new("essay")).await.unwrap_err();
     assert_eq!(fake.asked().len(), 1);
 }
 

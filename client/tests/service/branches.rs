@@ -3,6 +3,7 @@
 // tidy: one operation
 
 use milepost_client::api::Big;
+use milepost_client::calls::{Lineages, Task};
 use milepost_client::codec::Message;
 use milepost_client::{Append, ErrorKind, Mark};
 
@@ -18,11 +19,11 @@ pub async fn append_branch() {
     let opened = client.append_branch("essay@one", Some("another"), other()).await.unwrap();
     assert_eq!(opened.lineage.0, 1);
     assert!(opened.appended.checkpoint.is_some() && !opened.appended.repeated);
-    assert_eq!(client.task("essay").await.unwrap().active.0, 0);
+    assert_eq!(client.call(&Task::new("essay")).await.unwrap().active.0, 0);
     let again = client.append_branch("essay@one", None, other()).await.unwrap();
     assert_eq!((again.lineage, again.appended.first), (opened.lineage, opened.appended.first));
     assert!(again.appended.repeated);
-    let lineages = client.lineages("essay").await.unwrap().items;
+    let lineages = client.call(&Lineages::new("essay")).await.unwrap().items;
     assert_eq!(lineages.len(), 2);
     assert_eq!(lineages[1].head, Big(opened.appended.next.0));
     let said = Append::from(Message::text("user", "x"));

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use milepost_client::api::{Big, FileChangeForm, FileChangeKind, StatsForm};
+use milepost_client::api::{Big, FileChangeForm, FileChangeKind, PinAsked, StatsForm};
+use milepost_client::calls::{Lineages, Pin, Pins, Summary, Task, TaskQuery, Tasks, Unpin};
 use milepost_client::codec::{
     ArtifactsEdited, Body, Json, MarkStatus, Message, RunControl, TreePath,
 };
 use milepost_client::{
     Append, ChangeControl, CheckpointQuery, Client, ClientBuilder, EditArtifacts, ErrorKind,
-    EventQuery, Followed, Guidance, Mark, NewTask, Retention, Start, StatsQuery, TaskQuery, Verify,
+    EventQuery, Followed, Guidance, Mark, NewTask, Retention, Start, StatsQuery, Verify,
 };
 use milepost_workspace::{Workspace, WorkspaceOptions};
 use serde_json::json;
@@ -25,7 +26,7 @@ fn json_of(value: serde_json::Value) -> Json {
 
 /// Not there any more, or never.
 async fn is_gone(client: &Client, task: &str) -> bool {
-    let error = client.task(task).await.unwrap_err();
+    let error = client.call(&Task::new(task)).await.unwrap_err();
     error.kind() == ErrorKind::NotFound
 }
 
@@ -34,18 +35,18 @@ pub async fn tasks() {
     served.engine.start_task("other", "ana").unwrap();
     let client = served.client();
     let query = TaskQuery { limit: Some(1), ..Default::default() };
-    let first = client.tasks(query.clone()).await.unwrap();
+    let first = client.call(&Tasks::new(query.clone())).await.unwrap();
     assert_eq!(first.items[0].id, "other");
     let cursor = first.next;
     assert!(cursor.is_some());
     let second = TaskQuery { cursor, ..query };
-    let second = client.tasks(second).await.unwrap();
+    let second = client.call(&Tasks::new(second)).await.unwrap();
     assert_eq!((second.items[0].id.as_str(), second.next), ("essay", None));
     let query = TaskQuery { user: Some("ana".into()), ..Default::default() };
-    let of_ana = client.tasks(query).await.unwrap();
+    let of_ana = client.call(&Tasks::new(query)).await.unwrap();
     assert_eq!(of_ana.items.len(), 1);
     let query = TaskQuery { prefix: Some("ess".into()), ..Default::default() };
-    let begun = client.tasks(query.clone()).await.unwrap();
+    let begun = client.call(&Tasks::new(query.clone())).await.unwrap();
     assert_eq!((begun.items.len(), begun.items[0].id.as_str()), (1, "essay"));
     assert_eq!(client.summaries(query).await.unwrap().items.len(), 1);
 }
@@ -60,7 +61,7 @@ pub async fn start_task() {
     let begun = NewTask::new(odd).user("ana").initial(initial.clone());
     let begun = client.start_task(begun).await.unwrap();
     assert_eq!((begun.id.as_str(), begun.user.as_str()), (odd, "ana"));
-    assert_eq!(client.task(odd).await.unwrap(), begun);
+    assert_eq!(client.call(&Task::new(odd)).await.unwrap(), begun);
     let odd = NewTask::new("b c?#é").initial(initial);
     client.start_task(odd).await.unwrap();
     let part = client.state_at("b c?#é/0@1", "/variables/a b+c%");
@@ -75,7 +76,7 @@ pub async fn start_task() {
 
 pub async fn task() {
     let served = Served::with_essay().await;
-    let task = served.client().task("essay").await.unwrap();
+    let task = served.client().call(&Task::new("essay")).await.unwrap();
     assert_eq!((task.head, task.lineages, task.active.0), (Big(5), 1, 0));
 }
 
@@ -90,7 +91,7 @@ pub async fn lineages() {
     let served = Served::with_essay().await;
     let client = served.client();
     client.restore("essay@one").await.unwrap();
-    let lineages = client.lineages("essay").await.unwrap();
+    let lineages = client.call(&Lineages::new("essay")).await.unwrap();
     let active: Vec<bool> = lineages.items.iter().map(|lineage| lineage.active).collect();
     assert_eq!(active, [false, true]);
     let parent = lineages.items[1].parent.as_ref().unwrap();
@@ -105,7 +106,7 @@ pub async fn summaries() {
     let first = client.summaries(query.clone()).await.unwrap();
     assert_eq!((first.items.len(), first.items[0].id.as_str()), (1, "other"));
     let rest = client.summaries(TaskQuery { cursor: first.next, ..query }).await.unwrap();
-    assert_eq!(rest.items, [client.summary("essay").await.unwrap()]);
+    assert_eq!(rest.items, [client.call(&Summary::new("essay")).await.unwrap()]);
     assert_eq!(rest.next, None);
 }
 
@@ -114,11 +115,11 @@ pub async fn summary() {
     let client = served.client();
     client.append("essay", message("how long is it?")).await.unwrap();
     client.restore("essay@one").await.unwrap();
-    let essay = client.summary("essay").await.unwrap();
+    let essay = client.call(&Summary::new("essay")).await.unwrap();
     assert_eq!(essay.lineages.len(), 2);
     assert_eq!(essay.lineages[1].fork, Some(Big(4)));
     assert_eq!(essay.active().unwrap().id.0, 1);
-    let missing = client.summary("nope").await.unwrap_err();
+    let missing = client.call(&Summary::new("nope")).await.unwrap_err();
     assert_eq!(missing.kind(), ErrorKind::NotFound);
 }
 
@@ -332,11 +333,19 @@ pub async fn anchor() {
     assert_eq!(error.kind(), ErrorKind::Invalid);
 }
 
+fn pins_of(task: &str) -> Pins {
+    Pins::new(task)
+}
+
+pub fn pin_of(id: &str, reason: Option<&str>) -> Pin {
+    Pin::new(id, PinAsked { reason: reason.map(str::to_owned) })
+}
+
 pub async fn pins() {
     let served = Served::with_essay().await;
     let client = served.client();
-    assert_eq!(client.pins("essay").await.unwrap().items, []);
-    let error = client.pins("none").await.unwrap_err();
+    assert_eq!(client.call(&pins_of("essay")).await.unwrap().items, []);
+    let error = client.call(&pins_of("none")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 
@@ -344,9 +353,9 @@ pub async fn pin() {
     let served = Served::with_essay().await;
     let client = served.client();
     let id = client.mark("essay", Mark::new()).await.unwrap().id.to_string();
-    let pin = client.pin(&id, Some("the best")).await.unwrap();
+    let pin = client.call(&pin_of(&id, Some("the best"))).await.unwrap();
     assert_eq!(pin.reason.as_deref(), Some("the best"));
-    assert_eq!(client.pins("essay").await.unwrap().items, [pin]);
+    assert_eq!(client.call(&pins_of("essay")).await.unwrap().items, [pin]);
     let error = client.unmark(&id).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
 }
@@ -355,9 +364,9 @@ pub async fn unpin() {
     let served = Served::with_essay().await;
     let client = served.client();
     let id = client.mark("essay", Mark::new()).await.unwrap().id.to_string();
-    client.pin(&id, None).await.unwrap();
-    client.unpin(&id).await.unwrap();
-    assert_eq!(client.pins("essay").await.unwrap().items, []);
+    client.call(&pin_of(&id, None)).await.unwrap();
+    client.call(&Unpin::new(id)).await.unwrap();
+    assert_eq!(client.call(&pins_of("essay")).await.unwrap().items, []);
 }
 
 pub async fn blame() {
@@ -377,7 +386,7 @@ pub async fn branch() {
     let client = served.client();
     let opened = client.branch("essay@one", Some("shorter")).await.unwrap();
     assert_eq!((opened.id.0, opened.head, opened.active), (1, Big(5), false));
-    assert_eq!(client.task("essay").await.unwrap().active.0, 0);
+    assert_eq!(client.call(&Task::new("essay")).await.unwrap().active.0, 0);
 }
 
 pub async fn erase() {

@@ -5,6 +5,7 @@ use milepost_client::codec::{Json, MarkCause, MarkStatus};
 use milepost_client::{CheckpointOrder, CheckpointQuery, ErrorKind, Mark};
 use serde_json::json;
 
+use crate::calls::pin_of;
 use crate::served::Served;
 
 fn json_of(value: serde_json::Value) -> Json {
@@ -89,7 +90,7 @@ pub async fn unmark_all() {
         let mark = Mark::new().metadata(json_of(json!({"run": run})));
         ids.push(client.mark("essay", mark).await.unwrap().id.to_string());
     }
-    client.pin(&ids[1], None).await.unwrap();
+    client.call(&pin_of(&ids[1], None)).await.unwrap();
     for filter in [None, Some(json_of(json!({})))] {
         let query = CheckpointQuery { filter, ..CheckpointQuery::default() };
         let error = client.unmark_all(None, query).await.unwrap_err();

@@ -1,7 +1,8 @@
 //! Where a service is reached: at a socket in a store, and with TLS.
 
 use milepost::{Engine, Options};
-use milepost_client::{Client, ClientBuilder, ErrorKind, TaskQuery};
+use milepost_client::calls::{Task, TaskQuery, Tasks};
+use milepost_client::{Client, ClientBuilder, ErrorKind};
 use milepost_server::{Listening, Tls, attach};
 use rcgen::generate_simple_self_signed;
 use tokio::net::TcpListener;
@@ -24,7 +25,7 @@ async fn a_store_in_use_is_reached_at_its_socket_however_deep_it_is() {
         following.next().await.unwrap().unwrap();
         let (socket, gone) = (attached.socket().to_owned(), client.clone());
         tokio::task::spawn_blocking(move || drop(attached)).await.unwrap();
-        let error = gone.task("essay").await.unwrap_err();
+        let error = gone.call(&Task::new("essay")).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Transport, "{error}");
         // Attached again, it is the same client that goes on.
         let attached = attach(&engine).unwrap();
@@ -54,7 +55,7 @@ async fn with_tls_only_who_is_believed_is_asked() {
     let builder = ClientBuilder::new(&format!("https://localhost:{port}"));
     let believed = builder.clone().root_certificate(made.cert.pem());
     let client = believed.build().unwrap();
-    let tasks = client.tasks(TaskQuery::default()).await.unwrap();
+    let tasks = client.call(&Tasks::new(TaskQuery::default())).await.unwrap();
     assert_eq!(tasks.items[0].id, "essay");
     let not_believed = builder.root_certificate(other.cert.pem());
     let error = not_believed.build().unwrap().health().await.unwrap_err();

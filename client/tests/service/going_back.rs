@@ -1,6 +1,7 @@
 //! Restores, undos, switches and redos, and their answers.
 
 use milepost_client::api::{Big, BranchAsked, UndoFolderAsked};
+use milepost_client::calls::Task;
 use milepost_client::codec::{Scope, TreePath};
 use milepost_client::{ErrorKind, Restore};
 
@@ -17,7 +18,7 @@ pub async fn plan_restore() {
     let plan = client.plan_restore(files).await.unwrap();
     let conflicts = &plan.files.unwrap()["conflicts"];
     assert_eq!(conflicts.as_array().unwrap().len(), 1);
-    assert_eq!(served.client().task("essay").await.unwrap().lineages, 1);
+    assert_eq!(served.client().call(&Task::new("essay")).await.unwrap().lineages, 1);
 }
 
 pub async fn restore() {

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
+use milepost_client::calls::Task;
 use milepost_client::{Client, ClientBuilder, Error, ErrorKind, Start};
 use tokio::time::timeout;
 
@@ -34,13 +35,13 @@ async fn streamed(client: &Client) -> Error {
 async fn what_is_no_answer_of_ours_is_not_understood() {
     for body in ["", "<html>", "{}", "[1]", r#"{"id":7}"#, "\u{fffd}"] {
         let fake = Fake::new(vec![says("200 OK", "", body)]).await;
-        let error = ends(fake.client().task("essay")).await.unwrap_err();
+        let error = ends(fake.client().call(&Task::new("essay"))).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Answer, "{body}: {error}");
         assert_eq!(fake.asked().len(), 1, "{body}");
     }
     let away = says("307 Temporary Redirect", "location: http://127.0.0.1:1/\r\n", "");
     let fake = Fake::new(vec![away]).await;
-    let error = ends(fake.client().task("essay")).await.unwrap_err();
+    let error = ends(fake.client().call(&Task::new("essay"))).await.unwrap_err();
     assert_eq!((error.kind(), error.status()), (ErrorKind::Answer, Some(307)));
 }
 
@@ -49,7 +50,7 @@ async fn what_is_no_answer_at_all_is_a_connection_that_broke() {
     let garbage = "\u{1}\u{2}\u{3} garbage\r\n\r\n".to_owned();
     for bytes in [String::new(), garbage, "HTTP/1.1 200 OK\r\ncontent-".to_owned()] {
         let fake = Fake::new(vec![Says::Bytes(bytes)]).await;
-        let error = ends(fake.client().task("essay")).await.unwrap_err();
+        let error = ends(fake.client().call(&Task::new("essay"))).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Transport, "{error}");
         assert_eq!(fake.asked().len(), 4);
         assert_eq!(streamed(&impatient(fake.builder())).await.kind(), ErrorKind::Transport);
@@ -61,16 +62,16 @@ async fn an_answer_without_end_is_not_held() {
     let few = |fake: &Fake| fake.builder().answer_limit(100_000).build().unwrap();
     let endless = Says::Endless(head("application/json"), "[[[[[[[[[[[[[[[[[[[[[[[[");
     let fake = Fake::new(vec![endless]).await;
-    let error = ends(few(&fake).task("essay")).await.unwrap_err();
+    let error = ends(few(&fake).call(&Task::new("essay"))).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Answer);
     assert!(error.detail().contains("`ClientBuilder::answer_limit`"), "{error}");
     let refusal = "HTTP/1.1 500 Internal Server Error\r\n\r\n".to_owned();
     let fake = Fake::new(vec![Says::Endless(refusal, "no no no no no no")]).await;
-    let error = ends(few(&fake).task("essay")).await.unwrap_err();
+    let error = ends(few(&fake).call(&Task::new("essay"))).await.unwrap_err();
     assert_eq!(error.status(), Some(500));
     let fake =
         Fake::new(vec![Says::Endless("HTTP/1.1 200 OK\r\na: ".into(), "aaaaaaaaaaaa")]).await;
-    let error = ends(few(&fake).task("essay")).await.unwrap_err();
+    let error = ends(few(&fake).call(&Task::new("essay"))).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Transport, "{error}");
 }
 
@@ -89,7 +90,7 @@ async fn a_line_without_end_is_no_event() {
 async fn what_never_answers_is_given_up() {
     for says in [Says::Silent(String::new()), Says::Silent(head("application/json"))] {
         let fake = Fake::new(vec![says]).await;
-        let error = ends(impatient(fake.builder()).task("essay")).await.unwrap_err();
+        let error = ends(impatient(fake.builder()).call(&Task::new("essay"))).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Transport);
         assert!(error.detail().contains("nothing came for 0.05 s"), "{error}");
         assert_eq!(fake.asked().len(), 2);

@@ -4,6 +4,7 @@
 mod again;
 mod agents;
 mod attachments;
+mod both_ways;
 mod branches;
 mod calls;
 mod checkpoints;

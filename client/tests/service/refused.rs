@@ -1,9 +1,8 @@
 //! What a service refuses.
 
+use milepost_client::calls::{Task, TaskQuery, Tasks};
 use milepost_client::codec::Message;
-use milepost_client::{
-    Append, Client, ClientBuilder, ErrorKind, NewTask, StatsQuery, TaskQuery, Verify,
-};
+use milepost_client::{Append, Client, ClientBuilder, ErrorKind, NewTask, StatsQuery, Verify};
 
 use crate::served::Served;
 
@@ -11,10 +10,10 @@ use crate::served::Served;
 async fn a_wrong_token_is_unauthorized_and_the_error_says_what_to_do() {
     let served = Served::with_essay().await;
     let ana = served.client_of("ana", false);
-    ana.tasks(TaskQuery::default()).await.unwrap();
+    ana.call(&Tasks::new(TaskQuery::default())).await.unwrap();
     let wrong = ClientBuilder::new(&served.url()).token("mp_00000000_no");
     for client in [served.client(), wrong.build().unwrap()] {
-        let error = client.tasks(TaskQuery::default()).await.unwrap_err();
+        let error = client.call(&Tasks::new(TaskQuery::default())).await.unwrap_err();
         assert_eq!((error.kind(), error.status()), (ErrorKind::Unauthorized, Some(401)));
         let text = error.to_string();
         assert!(text.starts_with("GET /v1/tasks: send a valid token"), "{text}");
@@ -30,7 +29,7 @@ async fn a_wrong_token_is_unauthorized_and_the_error_says_what_to_do() {
 async fn what_is_somebody_elses_is_not_there_and_what_is_for_admins_is_forbidden() {
     let served = Served::with_essay().await;
     let ana = served.client_of("ana", false);
-    let error = ana.task("essay").await.unwrap_err();
+    let error = ana.call(&Task::new("essay")).await.unwrap_err();
     assert_eq!((error.kind(), error.status()), (ErrorKind::NotFound, Some(404)));
     let error = ana.verify(&Verify::new()).await.unwrap_err();
     assert_eq!((error.kind(), error.status()), (ErrorKind::Forbidden, Some(403)));

@@ -12,6 +12,7 @@ use milepost::{
 };
 use milepost_client::Client;
 use milepost_client::api::CheckpointForm;
+use milepost_client::calls::Lineages;
 use milepost_client::{CheckpointOrder as ClientOrder, EventQuery};
 use milepost_langgraph::{Thread, ThreadReducer};
 use milepost_service::forms;
@@ -236,7 +237,7 @@ impl Source {
                 (info.id, info.begin, is_unmarked.then_some(info.head.next))
             }
             Self::There(client) => {
-                let lineages = client.lineages(task).await?.items;
+                let lineages = client.call(&Lineages::new(task)).await?.items;
                 let active = lineages.into_iter().find(|lineage| lineage.active);
                 let active = active
                     .ok_or_else(|| Failure::Broken(format!("task `{task}` has no lineage")))?;

@@ -14,10 +14,10 @@ pub(crate) use milepost_api::{
     AlignmentForm, AppendedForm, Big, BisectedForm, BlamedForm, BranchAsked, ChangesForm,
     CheckpointForm, CheckpointGiven, ControlAsked, ControlForm, EraseAsked, ErasedForm, EventAt,
     Fields, FileChangesForm, FileForm, GuidanceAsked, HitsForm, LineageForm, Listed, MetricsForm,
-    MovedForm, OverviewForm, PinAsked, PinForm, PointForm, Problem, RangeForm, RestoreAsked,
-    RestorePlanForm, RestoredForm, RetentionAsked, RetentionForm, RowsForm, SeriesForm, ShareAsked,
-    SharePlanForm, StateOrPart, StatsForm, SummariesForm, SummaryForm, SwitchAsked, TaskForm,
-    TaskGiven, TurnsForm, UndoFolderAsked, UnmarkedForm, VerifyAsked, VerifyForm,
+    MovedForm, OverviewForm, PointForm, Problem, RangeForm, RestoreAsked, RestorePlanForm,
+    RestoredForm, RetentionAsked, RetentionForm, RowsForm, SeriesForm, ShareAsked, SharePlanForm,
+    StateOrPart, StatsForm, SummariesForm, SummaryForm, SwitchAsked, TaskForm, TaskGiven,
+    TurnsForm, UndoFolderAsked, UnmarkedForm, VerifyAsked, VerifyForm,
 };
 
 /// Returns the `Location` of a name below a path. The name is one segment (RFC 3986).

@@ -7,16 +7,17 @@ use std::ops::Range;
 
 use milepost::events::RunControl;
 use milepost::state::{MessageRange, text_value};
-use milepost::{Address, CheckpointId, Engine, ErrorKind, Json, LineageId};
+use milepost::{Address, ErrorKind, Json, LineageId};
+use milepost_api::calls::{Task, TaskQuery};
 use milepost_api::{
-    AppendedForm, AttachmentForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, FileForm,
-    JobAsked, JobForm, JobResult, LineageForm, Listed, MarkGiven, PinForm, PointForm, RestoredForm,
-    RetentionAsked, RetentionForm, ShareAsked, SharePlanForm, StoreForm, SummariesForm,
-    SummaryForm, TaskForm, UserForm, VerifyForm,
+    AppendedForm, AttachmentForm, BlamedForm, Call, ChangesForm, CheckpointForm, Effect, EventAt,
+    FileForm, JobAsked, JobForm, JobResult, LineageForm, Listed, MarkGiven, PointForm,
+    RestoredForm, RetentionAsked, RetentionForm, ShareAsked, SharePlanForm, StoreForm,
+    SummariesForm, SummaryForm, TaskForm, UserForm, VerifyForm,
 };
 use milepost_client::{
     ChangeControl, CheckpointQuery, EditArtifacts, EventQuery, Guidance, Mark, NewTask, Restore,
-    Retention, Start, StatesQuery, StatsQuery, TaskQuery, Verify,
+    Retention, Start, StatesQuery, StatsQuery, Verify,
 };
 use milepost_formats::Progress;
 use milepost_workspace::TreePath;
@@ -25,7 +26,7 @@ use serde_json::{Map, Value};
 pub use self::connection::{Attempt, Remote, asking_again};
 use super::{
     Backend, Bytes, CheckpointsAsked, Each, EachState, Followed, JobFailed, Readings, VerifyAsked,
-    captures, hints, named, suggestions,
+    Way, captures, hints, named, suggestions,
 };
 use crate::error::Result;
 use crate::output::{JobBar, Out};
@@ -35,9 +36,20 @@ const EVENTS: u32 = 1000;
 /// Largest number of messages in an answer that leaves some out.
 const MESSAGES: u64 = 1000;
 
+impl Remote {
+    /// Performs an operation.
+    pub(super) fn call<C: Call>(&self, call: &C) -> Result<C::Answer> {
+        let answer = self.client.call(call);
+        match C::EFFECT {
+            Effect::Read => self.wait(answer),
+            Effect::Change => self.change(answer),
+        }
+    }
+}
+
 impl Backend for Remote {
-    fn engine(&self) -> Option<&Engine> {
-        None
+    fn way(&self) -> Way<'_> {
+        Way::There(self)
     }
 
     fn url(&self) -> Option<&str> {
@@ -48,22 +60,6 @@ impl Backend for Remote {
         Box::new(self)
     }
 
-    fn tasks(
-        &self,
-        user: Option<&str>,
-        limit: usize,
-        cursor: Option<String>,
-    ) -> Result<Listed<TaskForm>> {
-        self.pages(limit, cursor, |limit, cursor| {
-            self.client.tasks(TaskQuery {
-                user: user.map(str::to_owned),
-                limit: Some(limit),
-                cursor,
-                ..TaskQuery::default()
-            })
-        })
-    }
-
     fn summaries(
         &self,
         user: Option<&str>,
@@ -72,7 +68,7 @@ impl Backend for Remote {
         cursor: Option<String>,
     ) -> Result<Listed<SummaryForm>> {
         self.pages(limit, cursor, |limit, cursor| {
-            let (user, limit) = (user.map(str::to_owned), Some(limit));
+            let (user, limit) = (user.map(str::to_owned), Some(limit as usize));
             let prefix = prefix.map(str::to_owned);
             let page = self.client.summaries(TaskQuery { user, prefix, limit, cursor });
             async move {
@@ -82,16 +78,12 @@ impl Backend for Remote {
         })
     }
 
-    fn summary(&self, task: &str) -> Result<SummaryForm> {
-        self.wait(self.client.summary(task))
-    }
-
     fn task(&self, id: &str) -> Result<TaskForm> {
-        match self.wait(self.client.task(id)) {
+        match self.call(&Task::new(id)) {
             // The id may be percent-encoded, as in an address.
             Err(failure) if failure.kind() == Some(ErrorKind::NotFound) && id.contains('%') => {
                 match self.wait(self.client.point(id)) {
-                    Ok(point) => self.wait(self.client.task(&point.task)),
+                    Ok(point) => self.call(&Task::new(&point.task)),
                     Err(_) => Err(failure),
                 }
             }
@@ -114,10 +106,6 @@ impl Backend for Remote {
             None => new,
         };
         self.change(self.client.start_task(new))
-    }
-
-    fn lineages(&self, task: &str) -> Result<Vec<LineageForm>> {
-        Ok(self.wait(self.client.lineages(task))?.items)
     }
 
     fn point(&self, address: &str) -> Result<PointForm> {
@@ -342,18 +330,6 @@ impl Backend for Remote {
     fn erase(&self, point: &PointForm, reason: Option<&str>) -> Result<()> {
         self.change(self.client.erase(&point.address, reason))?;
         Ok(())
-    }
-
-    fn pins(&self, task: &str) -> Result<Vec<PinForm>> {
-        Ok(self.wait(self.client.pins(task))?.items)
-    }
-
-    fn pin(&self, id: &CheckpointId, reason: Option<&str>) -> Result<PinForm> {
-        self.change(self.client.pin(&id.to_string(), reason))
-    }
-
-    fn unpin(&self, id: &CheckpointId) -> Result<()> {
-        self.change(self.client.unpin(&id.to_string()))
     }
 
     fn clean_up(

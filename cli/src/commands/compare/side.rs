@@ -1,6 +1,7 @@
 //! One of the histories of a comparison.
 
 use milepost::reading::{Turn, Turns};
+use milepost_api::calls::Summary;
 use milepost_api::{LineageSummaryForm, PointForm};
 
 use crate::backend::{Backend, event_of};
@@ -27,7 +28,7 @@ pub struct Side {
 impl Side {
     pub fn read(source: &dyn Backend, address: &str) -> Result<Self> {
         let point = source.point(address)?;
-        let summaries = source.summary(&point.task)?.lineages;
+        let summaries = source.call(Summary::new(&point.task))?.lineages;
         let summary = summaries.into_iter().find(|lineage| lineage.id == point.lineage);
         Self::at(source, point, summary)
     }

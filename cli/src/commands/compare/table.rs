@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use milepost::reading::{AlignOptions, Turn, align, common};
+use milepost_api::calls::Summary;
 use milepost_api::{Big, LineageSummaryForm};
 use serde_json::json;
 
@@ -72,7 +73,7 @@ fn lines(source: &dyn Backend, addresses: &[String], options: AlignOptions) -> R
         let task = point.task.clone();
         if !summaries.contains_key(&task) {
             summaries.clear();
-            summaries.insert(task.clone(), source.summary(&task)?.lineages);
+            summaries.insert(task.clone(), source.call(Summary::new(&task))?.lineages);
         }
         let mut of_task = summaries.get(&task).into_iter().flatten();
         let summary = of_task.find(|lineage| lineage.id == point.lineage).cloned();

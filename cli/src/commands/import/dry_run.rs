@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use milepost::{Engine, ErrorKind};
 use milepost_api::Big;
+use milepost_api::calls::Task;
 use milepost_formats::export_file::{EVENT_MAX, ExportImport, ExportInput, TaskOfExport};
 use milepost_formats::look::{Input, look};
 use milepost_share::IndexCheck;
@@ -141,7 +142,7 @@ impl Target {
                 };
                 Ok((is_named, engine.transfer().task_of_history(imported.origin)?))
             }
-            Self::Service(there) => match there.answer(there.client().task(id)) {
+            Self::Service(there) => match there.answer(there.client().call(&Task::new(id))) {
                 Ok(_) => Ok((true, None)),
                 Err(error) if error.kind() == ErrorKind::NotFound => Ok((false, None)),
                 Err(error) => Err(error.into()),

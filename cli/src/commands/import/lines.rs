@@ -2,6 +2,7 @@
 //! the next line is read.
 
 use milepost::{Body, ErrorKind, Mark, Offset};
+use milepost_api::calls::{Lineages, Task};
 use milepost_client::{Append, NewTask};
 use milepost_formats::record::{LineCounts, LineSink, LineStore, RefusedLine};
 use milepost_formats::{Durable, Result};
@@ -31,7 +32,7 @@ struct RemoteLineage<'a> {
 impl LineStore for RemoteLines<'_> {
     fn open(&self, task: &str, user: &str) -> Result<Box<dyn LineSink + '_>> {
         let client = self.there.client();
-        let found = match self.there.answer(client.task(task)) {
+        let found = match self.there.answer(client.call(&Task::new(task))) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let new = NewTask::new(task);
                 let new = if self.owned { new.user(user) } else { new };
@@ -111,7 +112,7 @@ impl LineSink for RemoteLineage<'_> {
     }
 
     fn head(&self) -> Result<Offset> {
-        let lineages = self.there.answer(self.there.client().lineages(&self.task))?;
+        let lineages = self.there.answer(self.there.client().call(&Lineages::new(&self.task)))?;
         let own = lineages.items.iter().find(|lineage| lineage.id.0 == self.lineage);
         Ok(own.map_or(0, |lineage| lineage.head.0))
     }

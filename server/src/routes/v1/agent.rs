@@ -3,12 +3,12 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
-use milepost_api::{HookAsked, HookTakenForm};
+use milepost_api::{HookAsked, HookTakenForm, WriteProblems};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
-use crate::error::{ApiError, WriteProblems, bug};
+use crate::error::{ApiError, bug};
 use crate::extract::Required;
 use crate::request_scope::OF_PAGE;
 use crate::write_context::WriteContext;

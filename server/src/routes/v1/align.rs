@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use milepost::reading::AlignOptions;
+use milepost_api::ReadProblems;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -12,7 +13,7 @@ use super::limit;
 use super::points::Seen;
 use crate::app::App;
 use crate::auth::Caller;
-use crate::error::{ApiError, ReadProblems};
+use crate::error::ApiError;
 use crate::etag::{Known, Tagged};
 use crate::extract::{PathName, Query};
 use crate::forms::{AlignmentForm, Big};

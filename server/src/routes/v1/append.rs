@@ -5,6 +5,7 @@ use axum::extract::{FromRequest, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use milepost::{Append, Body, LineageId};
+use milepost_api::WriteProblems;
 use milepost_runtime::run::{NamedPolicy, Reported, ToolEffects};
 use milepost_service::forms;
 use serde::Deserialize;
@@ -14,7 +15,7 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::append_task::{self, Target};
-use crate::error::{ApiError, WriteProblems};
+use crate::error::ApiError;
 use crate::extract::{PathName, Query, bytes, is_json, media_type, object, to_parse};
 use crate::forms::{AppendedForm, EventGiven, Line, LineGiven};
 use crate::write_context::{WriteContext, answer};

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use milepost_api::{AttachAsked, AttachedForm, AttachmentForm};
+use milepost_api::{AttachAsked, AttachedForm, AttachmentForm, ReadProblems, WriteProblems};
 use milepost_service::forms;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -11,7 +11,7 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::auth::Caller;
-use crate::error::{ApiError, ReadProblems, WriteProblems};
+use crate::error::ApiError;
 use crate::extract::{PathName, Query, Required};
 use crate::forms::Listed;
 use crate::write_context::WriteContext;

@@ -3,6 +3,7 @@
 use axum::Extension;
 use axum::Json;
 use axum::extract::State;
+use milepost_api::ReadProblems;
 use milepost_service::forms;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -13,7 +14,7 @@ use super::points::Seen;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::budget::Shares;
-use crate::error::{ApiError, ReadProblems};
+use crate::error::ApiError;
 use crate::etag::{Known, Tagged};
 use crate::extract::{PathName, Query};
 use crate::forms::BlamedForm;

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use milepost_api::BranchedForm;
+use milepost_api::{BranchedForm, WriteProblems};
 use milepost_service::{forms, operations};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 
 use super::append::{Events, created};
 use crate::app::App;
-use crate::error::{ApiError, WriteProblems};
+use crate::error::ApiError;
 use crate::extract::{OptionalJson, PathName, Query};
 use crate::forms::{BranchAsked, EventGiven, LineageForm};
 use crate::write_context::{WriteContext, refused};

@@ -12,10 +12,11 @@ use utoipa_axum::routes;
 use super::append::created;
 use crate::app::App;
 use crate::append_task::{self, Target};
-use crate::error::{ApiError, WriteProblems};
+use crate::error::ApiError;
 use crate::extract::{PathName, Required};
 use crate::forms::{AppendedForm, ControlAsked, ControlForm, Fields, GuidanceAsked};
 use crate::write_context::{WriteContext, answer, refused};
+use milepost_api::WriteProblems;
 use milepost_service::{View, forms};
 
 /// Maximum tries of a change of control while other requests change it.

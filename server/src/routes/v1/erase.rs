@@ -2,12 +2,13 @@
 
 use axum::Json;
 use axum::extract::State;
+use milepost_api::WriteProblems;
 use milepost_service::forms;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
-use crate::error::{ApiError, WriteProblems};
+use crate::error::ApiError;
 use crate::extract::{OptionalJson, PathName};
 use crate::forms::{EraseAsked, ErasedForm};
 use crate::write_context::WriteContext;

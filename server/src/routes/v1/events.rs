@@ -17,7 +17,7 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::buffer::{Buffer, one_line};
 use crate::cors::vary;
-use crate::error::{ApiError, ReadProblems};
+use crate::error::ApiError;
 use crate::etag::{Known, Tag, Tagged};
 use crate::extract::{PathName, Query};
 use crate::forms::{Big, RangeForm};
@@ -25,6 +25,7 @@ use crate::negotiate::{EVENT_STREAM, JSON, JSON_LINES, choose};
 use crate::request_scope::RequestId;
 use crate::states;
 use crate::stream_body::{self, BUFFER, Source};
+use milepost_api::ReadProblems;
 use milepost_service::{View, erasures, forms};
 
 /// Default and maximum page size.

@@ -8,7 +8,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use milepost::Error;
-use milepost_api::FoldersForm;
+use milepost_api::{FoldersForm, ReadProblems};
 use milepost_service::{forms, operations};
 use milepost_workspace::{Content, Entries, TreePath};
 use utoipa_axum::router::OpenApiRouter;
@@ -16,7 +16,7 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::auth::Caller;
-use crate::error::{ApiError, ReadProblems};
+use crate::error::ApiError;
 use crate::etag::{Known, Tag, Tagged};
 use crate::extract::{Nothing, PathName, Query};
 use crate::forms::{FileChangesForm, FileForm, Listed};

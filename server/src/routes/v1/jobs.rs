@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use milepost_api::{JobAsked, JobForm};
+use milepost_api::{JobAsked, JobForm, ListProblems, ReadProblems, WriteProblems};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -14,7 +14,7 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::auth::Caller;
-use crate::error::{ApiError, ListProblems, ReadProblems, WriteProblems};
+use crate::error::ApiError;
 use crate::extract::{Nothing, PathName, Query, Required};
 use crate::forms::{Listed, location};
 use crate::jobs::JobRequest;

@@ -5,13 +5,14 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
 use milepost::integrity::Anchor;
+use milepost_api::WriteProblems;
 use milepost_service::{forms, operations};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::auth::Caller;
-use crate::error::{ApiError, WriteProblems};
+use crate::error::ApiError;
 use crate::extract::{Nothing, OptionalJson, Query, Required};
 use crate::forms::{RetentionAsked, RetentionForm, VerifyAsked, VerifyForm};
 use crate::negotiate::JSON;

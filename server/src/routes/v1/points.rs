@@ -6,7 +6,7 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use milepost::state::text_value;
 use milepost::{Hash, Point};
-use milepost_api::cut_texts;
+use milepost_api::{ReadProblems, cut_texts};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::IntoParams;
@@ -15,7 +15,7 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::auth::Caller;
-use crate::error::{ApiError, ReadProblems};
+use crate::error::ApiError;
 use crate::etag::{Known, Tag, Tagged};
 use crate::extract::{Nothing, PathName, Query};
 use crate::forms::{EventAt, PointForm};

@@ -14,10 +14,11 @@ use super::events::ordered;
 use super::limit;
 use crate::app::App;
 use crate::auth::Caller;
-use crate::error::{ApiError, ReadProblems};
+use crate::error::ApiError;
 use crate::etag::{Known, Tag, Tagged};
 use crate::extract::{PathName, Query};
 use crate::forms::{Big, Listed, MetricsForm, OverviewForm, RowsForm, SeriesForm, TurnsForm};
+use milepost_api::ReadProblems;
 use milepost_service::erasures;
 
 /// Default and maximum numbers of rows, of turns, of buckets of an overview and of a series.

@@ -14,7 +14,7 @@ use utoipa_axum::routes;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::budget::Shares;
-use crate::error::{ApiError, ReadProblems, WriteProblems};
+use crate::error::ApiError;
 use crate::extract::{OptionalJson, PathName, Required};
 use crate::forms::{
     ChangesForm, RestoreAsked, RestorePlanForm, RestoredForm, SwitchAsked, UndoFolderAsked,
@@ -22,6 +22,7 @@ use crate::forms::{
 use crate::states;
 use crate::workspace_folder::WorkspaceFolder;
 use crate::write_context::{WriteContext, refused};
+use milepost_api::{ReadProblems, WriteProblems};
 use milepost_service::View;
 
 /// The maximum number of state changes of a plan.

@@ -5,6 +5,7 @@ use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use milepost::ErrorKind as EngineErrorKind;
+use milepost_api::ReadProblems;
 use milepost_formats::{Error, ErrorKind};
 use milepost_share::Share;
 use utoipa::IntoParams;
@@ -13,7 +14,7 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::auth::Caller;
-use crate::error::{ApiError, ReadProblems};
+use crate::error::ApiError;
 use crate::extract::{PathName, Query};
 use crate::forms::{ShareAsked, SharePlanForm};
 use crate::request_scope::RequestId;

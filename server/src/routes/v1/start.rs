@@ -10,10 +10,11 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::auth::Caller;
-use crate::error::{ApiError, ListProblems};
+use crate::error::ApiError;
 use crate::extract::{PathName, Required};
 use crate::forms::{TaskForm, TaskGiven, location};
 use crate::write_context::WriteContext;
+use milepost_api::ListProblems;
 use milepost_service::{View, forms};
 
 pub(super) fn routes() -> OpenApiRouter<App> {

@@ -15,7 +15,7 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::budget::Shares;
 use crate::cors::vary;
-use crate::error::{ApiError, ReadProblems};
+use crate::error::ApiError;
 use crate::etag::{Known, Tagged};
 use crate::extract::{Nothing, PathName, Query};
 use crate::forms::{ChangesForm, StateOrPart};
@@ -24,6 +24,7 @@ use crate::request_scope::RequestId;
 use crate::state_text::{Pointer, StateText};
 use crate::states;
 use crate::stream_body;
+use milepost_api::ReadProblems;
 use milepost_service::{CHANGES, forms};
 
 pub(super) fn routes() -> OpenApiRouter<App> {

@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use milepost_api::ListProblems;
 use milepost_service::{forms, operations};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -11,7 +12,7 @@ use utoipa_axum::routes;
 use super::limit;
 use crate::app::App;
 use crate::auth::Caller;
-use crate::error::{ApiError, ListProblems};
+use crate::error::ApiError;
 use crate::extract::Query;
 use crate::forms::StatsForm;
 

@@ -5,6 +5,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use milepost::Body;
 use milepost::state::text_value;
+use milepost_api::ReadProblems;
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::IntoParams;
@@ -14,7 +15,7 @@ use utoipa_axum::routes;
 use super::points::named;
 use crate::app::App;
 use crate::auth::Caller;
-use crate::error::{ApiError, ReadProblems};
+use crate::error::ApiError;
 use crate::etag::{Known, Tag, Tagged};
 use crate::extract::{PathName, Query};
 

@@ -1,5 +1,13 @@
 //! Operations that the service and a program with the store open share: the engine's calls, with
 //! answers as forms. Authorization, limits and transport are the caller's.
+//!
+//! ```text
+//! tasks  tasks and their lineages
+//! pins   pinned checkpoints
+//! ```
+
+mod pins;
+mod tasks;
 use std::cmp::Reverse;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -8,12 +16,11 @@ use std::path::Path;
 use milepost::ids::TaskNo;
 use milepost::integrity::Anchor;
 use milepost::query::Condition;
-use milepost::retention::Pin;
 use milepost::state::{ChangeLimits, diff_states_up_to};
 use milepost::{Engine, Error, LineageId, Point, Result, View};
 use milepost_api::{
-    Big, BisectedForm, BranchAsked, FolderForm, FoldersForm, LineageForm, PinForm, RestoredForm,
-    UserForm, VerifyForm, micros,
+    Big, BisectedForm, BranchAsked, FolderForm, FoldersForm, LineageForm, RestoredForm, UserForm,
+    VerifyForm, micros,
 };
 use milepost_workspace::Snapshot;
 
@@ -42,6 +49,18 @@ pub fn user_stats(
     Ok(UserForm { user, tasks: tasks.into_iter().map(forms::task_stats).collect(), next, total })
 }
 
+/// Default and maximum page size of tasks and checkpoints.
+pub(crate) const PAGE: usize = 20;
+pub(crate) const PAGE_MAX: usize = 100;
+
+/// Checks a page size. `None` is the default.
+pub(crate) fn page_size(given: Option<usize>, default: usize, most: usize) -> Result<usize> {
+    match given.unwrap_or(default) {
+        size if (1..=most).contains(&size) => Ok(size),
+        size => Err(Error::invalid(format!("limit is 1 to {most}, not {size}"))),
+    }
+}
+
 /// Returns the task that a cursor names: the last one of a page.
 fn task_no(cursor: &str) -> Result<TaskNo> {
     let small = |c: u8| c.is_ascii_digit() || (b'a'..=b'f').contains(&c);
@@ -62,32 +81,6 @@ pub fn branch(view: &View, point: &Point, asked: &BranchAsked) -> Result<Lineage
         false => view.branch(point, description)?,
     };
     Ok(forms::lineage(lineage.info()?))
-}
-
-/// Returns the pins of a task.
-///
-/// # Errors
-///
-/// `NotFound`: there is no such task, or a cleanup removed a checkpoint after its pin was.
-pub fn pins(view: &View, task: &str) -> Result<Vec<PinForm>> {
-    let form = |pin: Pin| {
-        let checkpoint = view.checkpoint(&pin.checkpoint.to_string())?;
-        Ok(forms::pin(pin, checkpoint))
-    };
-    view.pins(task)?.into_iter().map(form).collect()
-}
-
-/// Pins the checkpoint with this id. Returns `None` if the pin was removed before it could be read.
-///
-/// # Errors
-///
-/// As [`View::pin`].
-pub fn pin(view: &View, id: &str, reason: Option<&str>) -> Result<Option<PinForm>> {
-    let checkpoint = view.checkpoint(id)?;
-    view.pin(&checkpoint.id.to_string(), reason)?;
-    let mut pins = view.pins(&checkpoint.task)?.into_iter();
-    let pin = pins.find(|pin| pin.checkpoint == checkpoint.id);
-    Ok(pin.map(|pin| forms::pin(pin, checkpoint)))
 }
 
 /// Restores the state of a point.

@@ -1,0 +1,62 @@
+//! Each operation has the same answer, or the same error, in this process and over HTTP.
+
+use milepost::Mark;
+use milepost_client::api::PinAsked;
+use milepost_client::calls::{Lineages, Pin, Pins, Summary, Task, TaskQuery, Tasks, Unpin};
+use milepost_client::{Client, Error};
+use milepost_service::{Serve, View};
+use serde_json::Value;
+
+use crate::served::Served;
+
+/// Removes the times, which differ between two changes.
+fn timeless(mut value: Value) -> Value {
+    if let Some(fields) = value.as_object_mut() {
+        fields.retain(|name, _| name != "time" && name != "time_us");
+        fields.values_mut().for_each(|field| *field = timeless(field.take()));
+    }
+    if let Some(items) = value.as_array_mut() {
+        items.iter_mut().for_each(|item| *item = timeless(item.take()));
+    }
+    value
+}
+
+/// Performs an operation in this process, and then over HTTP.
+async fn compare<C: Serve + Clone>(served: &Served, client: &Client, call: C) {
+    let here = call.clone().serve(&View::new(&served.engine, None, None));
+    let here = here.map(|answer| timeless(serde_json::to_value(answer).unwrap()));
+    let there = client.call(&call).await;
+    let there = there.map(|answer| timeless(serde_json::to_value(answer).unwrap()));
+    let here = here.map_err(|error| error.to_string());
+    assert_eq!(here, there.map_err(|error: Error| error.detail().to_owned()), "{}", C::ID);
+}
+
+#[tokio::test]
+async fn an_operation_says_the_same_in_this_process_and_over_http() {
+    let served = Served::with_essay().await;
+    served.engine.start_task("other", "ana").unwrap();
+    let marked = served.engine.task("essay").unwrap().checkpoint(Mark::new()).unwrap();
+    let client = served.client();
+    let query = |limit| TaskQuery { limit: Some(limit), ..TaskQuery::default() };
+    for limit in [0, 1, 100, 101] {
+        compare(&served, &client, Tasks::new(query(limit))).await;
+    }
+    let cursor = Some("no cursor".to_owned());
+    compare(&served, &client, Tasks::new(TaskQuery { cursor, ..TaskQuery::default() })).await;
+    for task in ["essay", "none"] {
+        compare(&served, &client, Task::new(task)).await;
+        compare(&served, &client, Summary::new(task)).await;
+        compare(&served, &client, Lineages::new(task)).await;
+    }
+    let id = marked.id.to_string();
+    let long = "x".repeat(2000);
+    for id in [&id, &id[..8], &id[..4], "0123456789", "no id"] {
+        for reason in [None, Some("the best"), Some(long.as_str())] {
+            let body = PinAsked { reason: reason.map(str::to_owned) };
+            compare(&served, &client, Pin::new(id, body)).await;
+        }
+        compare(&served, &client, Pins::new("essay")).await;
+        compare(&served, &client, Unpin::new(id)).await;
+    }
+    compare(&served, &client, Pins::new("none")).await;
+}
