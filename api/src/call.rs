@@ -23,6 +23,8 @@ pub enum Effect {
     Read,
     /// A change without an idempotency key or an expected head.
     Change,
+    /// A change under an idempotency key and an expected head, if the request has them.
+    Conditional,
 }
 
 /// Body of a request.
@@ -32,6 +34,8 @@ pub enum RequestBody {
     Empty,
     /// A JSON object, or nothing for its default.
     Optional,
+    /// A JSON object.
+    Required,
 }
 
 /// The query of a request that has none.
@@ -72,7 +76,7 @@ pub trait Call: Sized + Send + 'static {
     /// The query of a request.
     type Query: Serialize + DeserializeOwned + Send + 'static;
     /// The JSON body of a request.
-    type Body: Serialize + DeserializeOwned + Default + Send + 'static;
+    type Body: Serialize + DeserializeOwned + Send + 'static;
     /// The answer. `()` has no body.
     type Answer: Serialize + DeserializeOwned + Send + 'static;
 
@@ -86,11 +90,11 @@ pub trait Call: Sized + Send + 'static {
     fn body(&self) -> &Self::Body;
 
     /// Creates a request from the names of its path, its query and its body. Returns `None` if a
-    /// name is missing.
+    /// name or a required body is missing.
     fn from_parts(
         name: impl FnMut(&str) -> Option<String>,
         query: Self::Query,
-        body: Self::Body,
+        body: Option<Self::Body>,
     ) -> Option<Self>;
 
     /// Returns the segments of the path, not encoded.
@@ -119,10 +123,12 @@ macro_rules! call {
         $name:ident {
             $($(#[doc = $field_doc:literal])+ $field:ident,)*
             $(query: $query:ident,)?
+            $(optional body: $optional:ident,)?
             $(body: $body:ident,)?
         }
         $id:literal of $tag:literal: $effect:ident $method:ident $route:literal
             -> ($($answer:tt)*) $($text:literal)? $(, $status:literal $why:literal)*
+            $(; head $head:literal, key $key:literal)?
     ) => {
         $(#[doc = $doc])+
         #[derive(Debug, Clone)]
@@ -131,6 +137,10 @@ macro_rules! call {
             $(
                 /// The query of the request.
                 pub query: $query,
+            )?
+            $(
+                /// The body of the request.
+                pub body: $optional,
             )?
             $(
                 /// The body of the request.
@@ -143,11 +153,13 @@ macro_rules! call {
             pub fn new(
                 $($field: impl Into<String>,)*
                 $(query: $query,)?
+                $(body: $optional,)?
                 $(body: $body,)?
             ) -> Self {
                 Self {
                     $($field: $field.into(),)*
                     $(query: $query::from(query),)?
+                    $(body: $optional::from(body),)?
                     $(body: $body::from(body),)?
                 }
             }
@@ -159,11 +171,12 @@ macro_rules! call {
             const ROUTE: &'static str = $route;
             const EFFECT: $crate::Effect = $crate::call::call!(@effect $effect);
             const IS_LONG: bool = $crate::call::call!(@long $effect);
-            const BODY: $crate::RequestBody = $crate::call::call!(@kind $($body)?);
+            const BODY: $crate::RequestBody =
+                $crate::call::call!(@kind $(optional $optional)? $(required $body)?);
             const STATUS: u16 = $crate::call::call!(@status $($answer)*);
 
             type Query = $crate::call::call!(@query $($query)?);
-            type Body = $crate::call::call!(@body $($body)?);
+            type Body = $crate::call::call!(@body $($optional)? $($body)?);
             type Answer = $crate::call::call!(@answer $($answer)*);
 
             fn name(&self, name: &str) -> Option<&str> {
@@ -178,19 +191,21 @@ macro_rules! call {
             }
 
             fn body(&self) -> &Self::Body {
-                $crate::call::call!(@body_of self $($body)?)
+                $crate::call::call!(@body_of self $($optional)? $($body)?)
             }
 
             fn from_parts(
                 #[allow(unused, reason = "a path may have no names")]
                 mut name: impl FnMut(&str) -> Option<String>,
                 #[allow(unused, reason = "an operation may have no query")] query: Self::Query,
-                #[allow(unused, reason = "an operation may have no body")] body: Self::Body,
+                #[allow(unused, reason = "an operation may have no body")]
+                body: Option<Self::Body>,
             ) -> Option<Self> {
                 Some(Self {
                     $($field: name(stringify!($field))?,)*
                     $(query: $query::from(query),)?
-                    $(body: $body::from(body),)?
+                    $(body: $optional::from(body.unwrap_or_default()),)?
+                    $(body: $body::from(body?),)?
                 })
             }
         }
@@ -202,10 +217,13 @@ macro_rules! call {
             #[allow(dead_code, reason = "it describes the names of a path")]
             struct Names { $($(#[doc = $field_doc])+ $field: String,)* }
 
-            $crate::call::call!(@problems $effect [$($body)?]
+            $crate::call::call!(@problems $effect [$(optional $optional)? $(required $body)?]
                 [$(#[doc = $doc])+] [$method, path = $route, tag = $tag, operation_id = $id]
-                [$($query)?] [($($answer)*) $($text)?]
-                [$((status = $status, description = $why),)*]
+                [Names, $($query,)? $(
+                    ("If-Match" = Option<String>, Header, description = $head),
+                    ("Idempotency-Key" = Option<String>, Header, description = $key),
+                )?]
+                [($($answer)*) $($text)?] [$((status = $status, description = $why),)*]
             );
 
             impl $crate::Described for $name {
@@ -222,40 +240,50 @@ macro_rules! call {
     (@problems list [] $($rest:tt)*) => {
         $crate::call::call!(@success [] [$crate::problems::ListProblems] $($rest)*);
     };
-    (@problems change [] $($rest:tt)*) => {
+    (@problems long_list [] $($rest:tt)*) => {
+        $crate::call::call!(@success [] [$crate::problems::ListProblems] $($rest)*);
+    };
+    (@problems $change:ident [] $($rest:tt)*) => {
         $crate::call::call!(
             @success [] [$crate::problems::ReadProblems, (status = 503)] $($rest)*
         );
     };
-    (@problems change [$body:ident] $($rest:tt)*) => {
-        $crate::call::call!(@success [$body] [$crate::problems::WriteProblems] $($rest)*);
+    (@problems $change:ident [optional $body:ident] $($rest:tt)*) => {
+        $crate::call::call!(
+            @success [request_body = Option<$body>,] [$crate::problems::WriteProblems] $($rest)*
+        );
     };
-    (@success $body:tt $problems:tt $docs:tt $route:tt $query:tt [() $text:literal] $more:tt) => {
-        $crate::call::call!(@path $body $problems $docs $route $query
+    (@problems $change:ident [required $body:ident] $($rest:tt)*) => {
+        $crate::call::call!(
+            @success [request_body = $body,] [$crate::problems::WriteProblems] $($rest)*
+        );
+    };
+    (@success $body:tt $problems:tt $docs:tt $route:tt $params:tt [() $text:literal] $more:tt) => {
+        $crate::call::call!(@path $body $problems $docs $route $params
             [status = 204, description = $text] $more
         );
     };
-    (@success $body:tt $problems:tt $docs:tt $route:tt $query:tt [($($answer:tt)+)] $more:tt) => {
-        $crate::call::call!(@path $body $problems $docs $route $query
+    (@success $body:tt $problems:tt $docs:tt $route:tt $params:tt [($($answer:tt)+)] $more:tt) => {
+        $crate::call::call!(@path $body $problems $docs $route $params
             [status = 200, body = $($answer)+] $more
         );
     };
-    (@success $body:tt $problems:tt $docs:tt $route:tt $query:tt
+    (@success $body:tt $problems:tt $docs:tt $route:tt $params:tt
         [($($answer:tt)+) $text:literal] $more:tt
     ) => {
-        $crate::call::call!(@path $body $problems $docs $route $query
+        $crate::call::call!(@path $body $problems $docs $route $params
             [status = 200, description = $text, body = $($answer)+] $more
         );
     };
-    (@path [$($body:ident)?] [$($problems:tt)+] [$($docs:tt)+] [$($route:tt)+] [$($query:ident)?]
+    (@path [$($body:tt)*] [$($problems:tt)+] [$($docs:tt)+] [$($route:tt)+] [$($params:tt)*]
         [$($success:tt)+] [$($more:tt)*]
     ) => {
         $($docs)+
         #[utoipa::path(
             $($route)+,
-            params(Names $(, $query)?),
-            $(request_body = Option<$body>,)?
-            responses(($($success)+), $($more)* $($problems)+),
+            params($($params)*),
+            $($body)*
+            responses(($($success)+), $($problems)+, $($more)*),
         )]
         #[expect(dead_code, reason = "only its description is read")]
         pub fn described() {}
@@ -265,13 +293,16 @@ macro_rules! call {
     (@method put) => { $crate::Method::Put };
     (@method delete) => { $crate::Method::Delete };
     (@effect change) => { $crate::Effect::Change };
+    (@effect conditional) => { $crate::Effect::Conditional };
     (@effect $read:ident) => { $crate::Effect::Read };
     (@long long) => { true };
+    (@long long_list) => { true };
     (@long $short:ident) => { false };
     (@status) => { 204 };
     (@status $($answer:tt)+) => { 200 };
     (@kind) => { $crate::RequestBody::Empty };
-    (@kind $body:ident) => { $crate::RequestBody::Optional };
+    (@kind optional $body:ident) => { $crate::RequestBody::Optional };
+    (@kind required $body:ident) => { $crate::RequestBody::Required };
     (@answer) => { () };
     (@answer $($answer:tt)+) => { $($answer)+ };
     (@query) => { $crate::NoQuery };

@@ -1,6 +1,8 @@
 //! Data attached to checkpoints by their aliases.
 
-use milepost_api::{AttachAsked, AttachedForm, AttachmentForm, Listed};
+// tidy: one method, whose retry depends on its arguments
+
+use milepost_api::{AttachAsked, AttachedForm, AttachmentForm};
 use reqwest::Method;
 
 use crate::client::Client;
@@ -31,16 +33,5 @@ impl Client {
             true => request.retry(RetryRule::Always).read().await,
             false => request.read().await,
         }
-    }
-
-    /// Returns the data that is attached by an alias, in the order in which its keys were first
-    /// used.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`: no such task.
-    pub async fn attachments(&self, task: &str, alias: &str) -> Result<Listed<AttachmentForm>> {
-        let request = self.get(["v1", "tasks", task, "attachments"])?;
-        request.query("alias", Some(alias)).read().await
     }
 }

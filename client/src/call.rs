@@ -4,11 +4,13 @@ use milepost_api::{Call, Effect, Method, RequestBody};
 use serde_json::Value;
 
 use crate::client::Client;
+use crate::conditions::Conditions;
 use crate::error::Result;
 use crate::retry::RetryRule;
 
 impl Client {
-    /// Performs an operation. A read is repeated if its answer does not arrive.
+    /// Performs an operation. A read is repeated if its answer does not arrive, and so is a change
+    /// under an idempotency key, which the client makes.
     ///
     /// ```no_run
     /// use milepost_client::Client;
@@ -36,9 +38,11 @@ impl Client {
             Method::Delete => reqwest::Method::DELETE,
         };
         let mut request = self.request(method, call.path())?;
-        if C::EFFECT == Effect::Read {
-            request = request.retry(RetryRule::Always);
-        }
+        request = match C::EFFECT {
+            Effect::Read => request.retry(RetryRule::Always),
+            Effect::Change => request,
+            Effect::Conditional => Conditions::default().on(request)?,
+        };
         let query = serde_json::to_value(call.query());
         let query = query.map_err(|error| request.invalid(error.to_string()))?;
         for (name, value) in query.as_object().into_iter().flatten() {
@@ -49,7 +53,7 @@ impl Client {
             };
             request = request.query(name, value);
         }
-        if C::BODY == RequestBody::Optional {
+        if C::BODY != RequestBody::Empty {
             request = request.json(call.body())?;
         }
         request.read().await

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use milepost_api::{FileForm, FoldersForm, Listed};
+use milepost_api::{FileForm, Listed};
 use milepost_codec::TreePath;
 use reqwest::Response;
 use tokio::time::timeout;
@@ -39,16 +39,6 @@ impl Client {
     /// `NotFound`: nothing was captured before the point. `Invalid`: not an address.
     pub async fn files(&self, address: &str) -> Result<Listed<FileForm>> {
         self.get(["v1", "points", address, "files"])?.read().await
-    }
-
-    /// Returns the folders that were captured in the history of a task, that of the newest capture
-    /// first: at most 100.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`: no such task. `Forbidden`: folders of the service's machine are for admins.
-    pub async fn folders(&self, task: &str) -> Result<FoldersForm> {
-        self.get(["v1", "tasks", task, "folders"])?.read().await
     }
 
     /// Returns the bytes of a captured file as a stream, which buffers one piece.

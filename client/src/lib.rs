@@ -119,7 +119,7 @@ pub use milepost_codec as codec;
 
 pub use answer_lines::AnswerLines;
 pub use append::Append;
-pub use checkpoints::{CheckpointOrder, CheckpointQuery, Mark};
+pub use checkpoints::Mark;
 pub use client::{Client, ClientBuilder};
 pub use control::{ChangeControl, EditArtifacts, Guidance};
 pub use error::{Error, ErrorKind, Result};

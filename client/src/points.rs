@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use milepost_api::{
-    BisectedForm, BlamedForm, BranchAsked, ChangesForm, EraseAsked, ErasedForm, EventAt,
-    FileChangesForm, LineageForm, PartForm, PointForm, StateForm,
+    BisectedForm, BlamedForm, BranchAsked, ChangesForm, EventAt, FileChangesForm, LineageForm,
+    PartForm, PointForm, StateForm,
 };
 use milepost_codec::Json;
 
@@ -156,17 +156,5 @@ impl Client {
     pub async fn branch_as(&self, address: &str, asked: &BranchAsked) -> Result<LineageForm> {
         let request = self.post(["v1", "points", address, "branch"], asked)?;
         Conditions::default().on(request)?.read().await
-    }
-
-    /// Erases the body of the event at a point permanently.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`: no such event. `Conflict`, `Invalid`: the body can only be removed together with
-    /// its lineage.
-    pub async fn erase(&self, address: &str, reason: Option<&str>) -> Result<ErasedForm> {
-        let endpoint = EraseAsked { reason: reason.map(str::to_owned) };
-        let request = self.post(["v1", "points", address, "erase"], &endpoint)?;
-        request.read().await
     }
 }

@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-use milepost_api::{
-    ChoicesAsked, RestoreAsked, RestorePlanForm, RestoredForm, SwitchAsked, UndoFolderAsked,
-};
+use milepost_api::{ChoicesAsked, RestoreAsked, RestorePlanForm, RestoredForm, UndoFolderAsked};
 use milepost_codec::{Scope, TreePath};
 use reqwest::Method;
 
@@ -157,28 +155,5 @@ impl Client {
     /// As [`Client::plan_undo`]. `Conflict`: conflicts block the files.
     pub async fn undo_with(&self, task: &str, asked: &UndoFolderAsked) -> Result<RestoredForm> {
         self.post(["v1", "tasks", task, "undo"], asked)?.read().await
-    }
-
-    /// Switches a task to one of its lineages. Opens none, and leaves files as they are.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`: no such task or lineage. `Unavailable`: a restore of the task has not ended.
-    pub async fn switch(&self, task: &str, lineage: u32) -> Result<RestoredForm> {
-        let request = self.request(Method::PUT, ["v1", "tasks", task, "active"])?;
-        let request = request.json(&SwitchAsked { lineage })?;
-        Conditions::default().on(request)?.read().await
-    }
-
-    /// Redoes the last undone restore or switch of a task: activates the lineage that the undo
-    /// left.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`: no such task. `Invalid`: there is no undo to take back. `Conflict`: the undone
-    /// restore included files.
-    pub async fn redo(&self, task: &str) -> Result<RestoredForm> {
-        let request = self.request(Method::POST, ["v1", "tasks", task, "redo"])?;
-        Conditions::default().on(request)?.read().await
     }
 }

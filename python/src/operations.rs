@@ -4,6 +4,7 @@ use milepost::events::Attachment;
 use milepost::{Append, Body, Engine};
 use milepost_api::MarkGiven;
 use milepost_client::Client;
+use milepost_client::calls::{AliasQuery, Attachments};
 use milepost_service::forms;
 use pyo3::prelude::*;
 
@@ -128,7 +129,8 @@ impl Operation for Attached {
     }
 
     async fn there(self, client: Client) -> Outcome<Value> {
-        let listed = client.attachments(&self.task, &self.alias).await?;
+        let query = AliasQuery { alias: self.alias };
+        let listed = client.call(&Attachments::new(self.task, query)).await?;
         Ok(Value::Attached(listed.items.into_iter().map(forms::to_attachment).collect()))
     }
 }

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodFilter, MethodRouter};
 use milepost_api::{Described, Effect, Method, RequestBody};
-use milepost_service::{Serve, View};
+use milepost_service::{Error, Serve, View};
 use utoipa::openapi::path::Paths;
 use utoipa::{__dev::SchemaReferences as _, __dev::Tags as _, Path as _};
 use utoipa_axum::router::UtoipaMethodRouter;
@@ -14,8 +14,8 @@ use utoipa_axum::router::UtoipaMethodRouter;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
-use crate::extract::{OptionalJson, PathName, Query};
-use crate::write_context::WriteContext;
+use crate::extract::{OptionalJson, PathName, Query, Required};
+use crate::write_context::{WriteContext, refused};
 
 /// Returns the route of an operation, with its description.
 pub(crate) fn route<C: Serve + Described>() -> UtoipaMethodRouter<App> {
@@ -38,7 +38,9 @@ async fn handle<C: Serve>(State(app): State<App>, request: Request) -> Result<Re
     let (mut parts, body) = request.into_parts();
     let context = match C::EFFECT {
         Effect::Read => None,
-        Effect::Change => Some(WriteContext::from_request_parts(&mut parts, &app).await?),
+        Effect::Change | Effect::Conditional => {
+            Some(WriteContext::from_request_parts(&mut parts, &app).await?)
+        }
     };
     let caller = match &context {
         Some(context) => context.caller.clone(),
@@ -48,17 +50,27 @@ async fn handle<C: Serve>(State(app): State<App>, request: Request) -> Result<Re
         PathName::<Vec<(String, String)>>::from_request_parts(&mut parts, &app).await?;
     let Query(query) = Query::<C::Query>::from_request_parts(&mut parts, &app).await?;
     let body = match C::BODY {
-        RequestBody::Empty => C::Body::default(),
+        RequestBody::Empty => None,
         RequestBody::Optional => {
             OptionalJson::from_request(Request::from_parts(parts, body), &app).await?.0
         }
+        RequestBody::Required => {
+            Some(Required::from_request(Request::from_parts(parts, body), &app).await?.0)
+        }
     };
-    if let Some(context) = context {
-        context.unconditional()?;
-    }
+    let context = match (C::EFFECT, context) {
+        (Effect::Change, Some(context)) => context.unconditional().map(|_| None)?,
+        (_, context) => context,
+    };
     let name = |name: &str| names.iter().find(|(of, _)| of == name).map(|(_, it)| it.clone());
     let call = C::from_parts(name, query, body).ok_or(ApiError::Bug)?;
-    let serve = move |view: &View<'_>| Ok(call.serve(view)?);
+    let serve = move |view: &View<'_>| match context {
+        None => Ok(call.serve(view)?),
+        Some(context) => context.during(|| call.serve(view)).map_err(|error| match error {
+            Error::Engine(error) => refused(error),
+            other => other.into(),
+        }),
+    };
     let answer = match C::IS_LONG {
         true => app.long_view(&caller, serve).await?,
         false => app.view(&caller, serve).await?,

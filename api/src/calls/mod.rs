@@ -1,14 +1,26 @@
 //! The operations of the API, by family.
 //!
 //! ```text
-//! tasks  tasks and their lineages
-//! pins   pinned checkpoints
+//! tasks        tasks and their lineages
+//! checkpoints  checkpoints, and data attached to them
+//! pins         pinned checkpoints
+//! points       points
+//! restores     restores, and the folders that they may go to
 //! ```
 
 // tidy: names the parts
 
+mod checkpoints;
 mod pins;
+mod points;
+mod restores;
 mod tasks;
 
+pub use checkpoints::{
+    AliasQuery, AllCheckpoints, AllCheckpointsQuery, Attachments, CheckpointOrder, CheckpointQuery,
+    Checkpoints, Unmark, UnmarkAll, UnmarkQuery,
+};
 pub use pins::{Pin, Pins, Unpin};
+pub use points::Erase;
+pub use restores::{Folders, Redo, Switch};
 pub use tasks::{Lineages, Summary, Task, TaskQuery, Tasks};

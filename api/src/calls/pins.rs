@@ -19,7 +19,7 @@ call! {
     Pin {
         /// The checkpoint's id, or a unique prefix of 8 or more digits
         id,
-        body: PinAsked,
+        optional body: PinAsked,
     }
     "pin" of "checkpoints": change put "/v1/checkpoints/{id}/pin" -> (PinForm)
 }

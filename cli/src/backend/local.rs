@@ -4,14 +4,14 @@ use std::io::{self, Read as _};
 use std::ops::Range;
 
 use milepost::events::{ArtifactsEdited, RunControl};
-use milepost::query::{CheckpointQuery, TaskQuery};
+use milepost::query::TaskQuery;
 use milepost::state::{Change, Chunks, MessageRange, RunReducer, diff_states, to_patch};
-use milepost::{Detail, Engine, ErrorKind, Json, LineageId, Point, RunState, Task};
+use milepost::{Detail, Engine, ErrorKind, Json, Point, RunState, Task};
 use milepost_api::{
-    AppendedForm, AttachmentForm, BlamedForm, BranchAsked, ChangesForm, CheckpointForm, EventAt,
-    FileForm, GuidanceAsked, JobAsked, JobForm, JobResult, LineageForm, Listed, MarkGiven,
-    PointForm, RestoredForm, RetentionAsked, RetentionForm, ShareAsked, SharePlanForm, StoreForm,
-    SummaryForm, TaskForm, UserForm, VerifyForm,
+    AppendedForm, BlamedForm, BranchAsked, ChangesForm, CheckpointForm, EventAt, FileForm,
+    GuidanceAsked, JobAsked, JobForm, JobResult, LineageForm, Listed, MarkGiven, PointForm,
+    RestoredForm, RetentionAsked, RetentionForm, ShareAsked, SharePlanForm, StoreForm, SummaryForm,
+    TaskForm, UserForm, VerifyForm,
 };
 use milepost_formats::{Progress, backup};
 use milepost_service::{forms, operations};
@@ -22,8 +22,8 @@ use serde_json::Value;
 use super::jobs::Listening;
 use super::readings::LocalReadings;
 use super::{
-    Backend, Bytes, CheckpointsAsked, Each, EachState, Followed, JobFailed, Readings, VerifyAsked,
-    Way, captures, hints, jobs, recovery,
+    Backend, Bytes, Each, EachState, Followed, JobFailed, Readings, VerifyAsked, Way, captures,
+    hints, jobs, recovery,
 };
 use crate::error::{Failure, Result};
 use crate::output::{JobBar, Out, note, words};
@@ -137,11 +137,6 @@ impl Backend for Local<'_> {
         Ok(())
     }
 
-    fn attached(&self, task: &str, alias: &str) -> Result<Vec<AttachmentForm>> {
-        let all = self.0.task(task)?.attached(alias)?;
-        Ok(all.into_iter().map(forms::attachment).collect())
-    }
-
     fn print_state(&self, point: &PointForm, out: &mut Out) -> Result<()> {
         let state = self.0.run_state(&self.found(point)?)?;
         print_whole(&state, self.0.chunks().as_ref(), out)
@@ -154,20 +149,6 @@ impl Backend for Local<'_> {
 
     fn patch(&self, before: &PointForm, after: &PointForm) -> Result<Value> {
         Ok(to_patch(&self.differences(before, after)?))
-    }
-
-    fn checkpoints(&self, asked: &CheckpointsAsked) -> Result<Listed<CheckpointForm>> {
-        let page = self.0.query().checkpoints(&CheckpointQuery {
-            task: asked.task.clone(),
-            lineage: None,
-            filter: asked.filter.clone(),
-            status: asked.status,
-            alias: asked.alias.clone(),
-            limit: Some(asked.limit),
-            cursor: asked.cursor.clone(),
-            ..CheckpointQuery::default()
-        })?;
-        Ok(forms::page(page, forms::checkpoint))
     }
 
     fn mark(&self, point: &PointForm, asked: MarkGiven) -> Result<CheckpointForm> {
@@ -215,16 +196,6 @@ impl Backend for Local<'_> {
         Ok(forms::restored(&self.0.undo(&task.id).run()?)?)
     }
 
-    fn switch(&self, task: &TaskForm, lineage: LineageId) -> Result<RestoredForm> {
-        let task = self.writable(&task.id)?;
-        Ok(operations::switch(&self.0.view(), task.id(), lineage)?)
-    }
-
-    fn redo(&self, task: &TaskForm) -> Result<RestoredForm> {
-        let task = self.writable(&task.id)?;
-        Ok(operations::redo(&self.0.view(), task.id())?)
-    }
-
     fn differing_files(
         &self,
         before: &PointForm,
@@ -261,10 +232,6 @@ impl Backend for Local<'_> {
     fn blame(&self, point: &PointForm, pointer: &str, history: bool) -> Result<BlamedForm> {
         let blamed = self.0.query().blame(&self.found(point)?, pointer, history)?;
         Ok(forms::blamed(&point.task, pointer, blamed))
-    }
-
-    fn erase(&self, point: &PointForm, reason: Option<&str>) -> Result<()> {
-        Ok(self.0.retention().erase(&self.found(point)?, reason)?)
     }
 
     fn clean_up(

@@ -28,13 +28,13 @@ use std::ops::Range;
 use milepost::events::{MarkStatus, RunControl};
 use milepost::integrity::Anchor;
 use milepost::state::MessageRange;
-use milepost::{Engine, Event, Header, Json, LineageId};
-use milepost_api::calls::{Lineages, TaskQuery, Tasks};
+use milepost::{Engine, Event, Header, Json};
+use milepost_api::calls::{AllCheckpoints, AllCheckpointsQuery, Lineages, TaskQuery, Tasks};
 use milepost_api::{
-    AppendedForm, AttachmentForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, EventForm,
-    FileForm, JobAsked, JobForm, JobResult, LineageForm, Listed, MarkGiven, MovedForm, PointForm,
-    RestoredForm, RetentionAsked, RetentionForm, ShareAsked, SharePlanForm, StoreForm, SummaryForm,
-    TaskForm, UserForm, VerifyForm,
+    AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, EventForm, FileForm, JobAsked,
+    JobForm, JobResult, LineageForm, Listed, MarkGiven, MovedForm, PointForm, RestoredForm,
+    RetentionAsked, RetentionForm, ShareAsked, SharePlanForm, StoreForm, SummaryForm, TaskForm,
+    UserForm, VerifyForm,
 };
 use milepost_formats::Progress;
 use milepost_service::{Serve, View};
@@ -151,9 +151,6 @@ pub trait Backend {
     /// their states.
     fn states(&self, point: &PointForm, messages: MessageRange, each: EachState<'_>) -> Result<()>;
 
-    /// Returns what is attached to checkpoints of a task by an alias.
-    fn attached(&self, task: &str, alias: &str) -> Result<Vec<AttachmentForm>>;
-
     /// Prints the whole state at a point as one line of JSON.
     fn print_state(&self, point: &PointForm, out: &mut Out) -> Result<()>;
 
@@ -163,9 +160,6 @@ pub trait Backend {
     /// Returns all differences as a JSON patch (RFC 6902) that turns the first state into the
     /// second.
     fn patch(&self, before: &PointForm, after: &PointForm) -> Result<Value>;
-
-    /// Returns a page of checkpoints, newest first.
-    fn checkpoints(&self, asked: &CheckpointsAsked) -> Result<Listed<CheckpointForm>>;
 
     fn mark(&self, point: &PointForm, asked: MarkGiven) -> Result<CheckpointForm>;
 
@@ -180,12 +174,6 @@ pub trait Backend {
 
     /// Undoes the last restore of a task, if it restored no folder.
     fn undo(&self, task: &TaskForm) -> Result<RestoredForm>;
-
-    /// Makes a lineage of a task the active one.
-    fn switch(&self, task: &TaskForm, lineage: LineageId) -> Result<RestoredForm>;
-
-    /// Takes the last undo of a task back.
-    fn redo(&self, task: &TaskForm) -> Result<RestoredForm>;
 
     /// Returns the number of files that differ between the last captures before two points, at most
     /// `at_most`. `None`: one of the points has no capture, or both have the same.
@@ -209,9 +197,6 @@ pub trait Backend {
 
     /// Finds the event that last set a part of a state; with `history`, each event that changed it.
     fn blame(&self, point: &PointForm, pointer: &str, history: bool) -> Result<BlamedForm>;
-
-    /// Erases the content of the event at a point.
-    fn erase(&self, point: &PointForm, reason: Option<&str>) -> Result<()>;
 
     /// Plans a cleanup, and applies it unless `dry_run` is set. Reports progress to `told`, if it
     /// is known.
@@ -279,6 +264,36 @@ impl dyn Backend + '_ {
             Way::Here(engine) => Ok(call.serve(&View::new(engine, None, None))?),
             Way::There(remote) => remote.call(&call),
         }
+    }
+
+    /// Performs a change of a task. In a store of this process, an interrupted restore of it is
+    /// recovered first.
+    pub fn change<C: Serve>(&self, task: &str, call: C) -> Result<C::Answer> {
+        if let Way::Here(engine) = self.way() {
+            recovery::recover(engine, &engine.task(task)?, None)?;
+        }
+        self.call(call)
+    }
+
+    /// Returns a page of checkpoints, newest first.
+    pub fn checkpoints(&self, asked: &CheckpointsAsked) -> Result<Listed<CheckpointForm>> {
+        let CheckpointsAsked { task, filter, status, alias, limit, cursor } = asked;
+        let filter = (!filter.is_empty()).then(|| Value::Object(filter.iter().cloned().collect()));
+        let filter = filter.map(|filter| filter.to_string());
+        pages(*limit, cursor.clone(), |limit, cursor| {
+            let (task, limit) = (task.clone(), Some(limit));
+            let (filter, alias, status) = (filter.clone(), alias.clone(), *status);
+            let query = AllCheckpointsQuery {
+                task,
+                filter,
+                status,
+                alias,
+                limit,
+                cursor,
+                ..AllCheckpointsQuery::default()
+            };
+            self.call(AllCheckpoints::new(query))
+        })
     }
 
     /// Returns a page of tasks, newest first.

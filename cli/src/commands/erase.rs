@@ -1,7 +1,7 @@
 //! `erase`: removes the content of one event, for good.
 
 use milepost::ErrorKind;
-use milepost_api::ErasedForm;
+use milepost_api::{EraseAsked, ErasedForm, calls};
 
 use super::confirm::confirm;
 use super::show;
@@ -19,7 +19,8 @@ pub fn run(source: &dyn Backend, args: &Erase, out: &mut Out) -> Result<()> {
     if !erased.was_erased {
         let note = "what it says goes for good; its kind, time, actor and key stay, and its hash";
         confirm(args.yes, note, &format!("Erase {what}?"), out)?;
-        let done = source.erase(&point, args.reason.as_deref());
+        let body = EraseAsked { reason: args.reason.clone() };
+        let done = source.call(calls::Erase::new(&point.address, body));
         done.map_err(|failure| refused(failure, &point.task))?;
     }
     if out.json {

@@ -2,6 +2,7 @@
 
 use milepost::events::Data;
 use milepost::{Body, ErrorKind};
+use milepost_api::calls::{AliasQuery, Attachments};
 use milepost_api::{AttachmentForm, EventAt, EventForm, PointForm};
 
 use crate::args::Show;
@@ -36,7 +37,9 @@ fn attached(source: &dyn Backend, point: &PointForm, found: &EventAt, out: &mut 
         return Ok(());
     };
     for alias in &mark.aliases {
-        for AttachmentForm { writer, index, name, data } in source.attached(&point.task, alias)? {
+        let query = AliasQuery { alias: alias.clone() };
+        let attached = source.call(Attachments::new(&point.task, query))?;
+        for AttachmentForm { writer, index, name, data } in attached.items {
             let data = match data {
                 Data::Bytes(bytes) => count(bytes.len() as u64, "byte"),
                 Data::Json(json) => excerpt(json.text(), EXCERPT),

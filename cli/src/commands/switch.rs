@@ -1,7 +1,8 @@
 //! `switch`: another lineage of a task becomes the active one.
 
 use milepost::Address;
-use milepost_api::{RestoredForm, TaskForm};
+use milepost_api::calls::Switch;
+use milepost_api::{RestoredForm, SwitchAsked, TaskForm};
 
 use super::left_files::Left;
 use super::restore;
@@ -35,9 +36,10 @@ pub fn run(source: &dyn Backend, args: &args::Switch, out: &mut Out) -> Result<(
     };
     let name = words::encode(&id);
     let had = source.task(&name)?;
-    let restored = source.switch(&had, lineage).map_err(|failure| {
-        failure.hint(format!("`milepost lineages {name}` shows the lineages"))
-    })?;
+    let restored =
+        source.change(&had.id, Switch::new(&had.id, SwitchAsked { lineage: lineage.0 })).map_err(
+            |failure| failure.hint(format!("`milepost lineages {name}` shows the lineages")),
+        )?;
     if had.active == restored.lineage.id {
         let note = format!("lineage {lineage} is the active one already: nothing is changed");
         let hint = format!("`milepost lineages {name}` shows the other lineages");

@@ -2,9 +2,14 @@
 
 use milepost_client::ErrorKind;
 use milepost_client::api::AttachmentForm;
+use milepost_client::calls::{AliasQuery, Attachments};
 use milepost_client::codec::{Data, Json};
 
 use crate::served::Served;
+
+fn attached(task: &str, alias: &str) -> Attachments {
+    Attachments::new(task, AliasQuery { alias: alias.into() })
+}
 
 fn attachments() -> Vec<AttachmentForm> {
     let one =
@@ -27,9 +32,9 @@ pub async fn attach() {
 pub async fn list() {
     let served = Served::with_essay().await;
     let client = served.client();
-    assert_eq!(client.attachments("essay", "try-1").await.unwrap().items, []);
+    assert_eq!(client.call(&attached("essay", "try-1")).await.unwrap().items, []);
     client.attach("essay", "try-1", attachments()).await.unwrap();
-    assert_eq!(client.attachments("essay", "try-1").await.unwrap().items, attachments());
-    let error = client.attachments("none", "try-1").await.unwrap_err();
+    assert_eq!(client.call(&attached("essay", "try-1")).await.unwrap().items, attachments());
+    let error = client.call(&attached("none", "try-1")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
 }

@@ -1,8 +1,13 @@
 //! Each operation has the same answer, or the same error, in this process and over HTTP.
 
 use milepost::Mark;
-use milepost_client::api::PinAsked;
-use milepost_client::calls::{Lineages, Pin, Pins, Summary, Task, TaskQuery, Tasks, Unpin};
+use milepost::events::MarkStatus;
+use milepost_client::api::{EraseAsked, PinAsked, SwitchAsked};
+use milepost_client::calls::{
+    AliasQuery, AllCheckpoints, AllCheckpointsQuery, Attachments, CheckpointQuery, Checkpoints,
+    Erase, Folders, Lineages, Pin, Pins, Redo, Summary, Switch, Task, TaskQuery, Tasks, Unmark,
+    UnmarkAll, UnmarkQuery, Unpin,
+};
 use milepost_client::{Client, Error};
 use milepost_service::{Serve, View};
 use serde_json::Value;
@@ -59,4 +64,57 @@ async fn an_operation_says_the_same_in_this_process_and_over_http() {
         compare(&served, &client, Unpin::new(id)).await;
     }
     compare(&served, &client, Pins::new("none")).await;
+}
+
+#[tokio::test]
+async fn lists_of_checkpoints_are_the_same_in_this_process_and_over_http() {
+    let served = Served::with_files().await;
+    let client = served.client();
+    let task = served.engine.task("essay").unwrap();
+    task.checkpoint(Mark::new().alias("a").status(MarkStatus::Failure)).unwrap();
+    let filters = [None, Some("{}"), Some(r#"{"a": 1}"#), Some("7"), Some("no JSON")];
+    for filter in filters.map(|filter| filter.map(str::to_owned)) {
+        for alias in [None, Some("a".to_owned())] {
+            let (filter, alias) = (filter.clone(), alias.clone());
+            let query = CheckpointQuery { filter, alias, ..CheckpointQuery::default() };
+            for task in ["essay", "none"] {
+                compare(&served, &client, Checkpoints::new(task, query.clone())).await;
+            }
+            let CheckpointQuery { filter, alias, .. } = query;
+            let query = AllCheckpointsQuery { filter, alias, ..AllCheckpointsQuery::default() };
+            compare(&served, &client, AllCheckpoints::new(query)).await;
+        }
+        let query = UnmarkQuery { filter, ..UnmarkQuery::default() };
+        compare(&served, &client, UnmarkAll::new(query)).await;
+    }
+    for (task, alias) in [("essay", "a"), ("essay", ""), ("none", "a")] {
+        let query = AliasQuery { alias: alias.into() };
+        compare(&served, &client, Attachments::new(task, query)).await;
+    }
+    for task in ["essay", "none"] {
+        compare(&served, &client, Folders::new(task)).await;
+    }
+    compare(&served, &client, Unmark::new("0123456789")).await;
+}
+
+/// Both ways end in the same state, so a change that was made in this process changes nothing when
+/// it comes over HTTP, or is refused with the same reason.
+#[tokio::test]
+async fn a_repeated_change_says_the_same_in_this_process_and_over_http() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    served.engine.restore(&served.engine.point("essay@one").unwrap()).run().unwrap();
+    for lineage in [0, 1, 2] {
+        compare(&served, &client, Switch::new("essay", SwitchAsked { lineage })).await;
+    }
+    compare(&served, &client, Switch::new("none", SwitchAsked { lineage: 0 })).await;
+    for task in ["essay", "none"] {
+        compare(&served, &client, Redo::new(task)).await;
+    }
+    for address in ["essay/1@4", "essay@99", "essay@none", "none@1"] {
+        compare(&served, &client, Erase::new(address, EraseAsked::default())).await;
+    }
+    let erase = Erase::new("essay/0@1", EraseAsked::default());
+    erase.clone().serve(&View::new(&served.engine, None, None)).unwrap();
+    compare(&served, &client, erase).await;
 }

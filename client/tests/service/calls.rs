@@ -2,14 +2,17 @@
 
 use std::time::Duration;
 
-use milepost_client::api::{Big, FileChangeForm, FileChangeKind, PinAsked, StatsForm};
-use milepost_client::calls::{Lineages, Pin, Pins, Summary, Task, TaskQuery, Tasks, Unpin};
+use milepost_client::api::{Big, EraseAsked, FileChangeForm, FileChangeKind, PinAsked, StatsForm};
+use milepost_client::calls::{
+    AllCheckpoints, AllCheckpointsQuery, CheckpointQuery, Checkpoints, Erase, Lineages, Pin, Pins,
+    Summary, Task, TaskQuery, Tasks, Unmark, Unpin,
+};
 use milepost_client::codec::{
     ArtifactsEdited, Body, Json, MarkStatus, Message, RunControl, TreePath,
 };
 use milepost_client::{
-    Append, ChangeControl, CheckpointQuery, Client, ClientBuilder, EditArtifacts, ErrorKind,
-    EventQuery, Followed, Guidance, Mark, NewTask, Retention, Start, StatsQuery, Verify,
+    Append, ChangeControl, Client, ClientBuilder, EditArtifacts, ErrorKind, EventQuery, Followed,
+    Guidance, Mark, NewTask, Retention, Start, StatsQuery, Verify,
 };
 use milepost_workspace::{Workspace, WorkspaceOptions};
 use serde_json::json;
@@ -356,7 +359,7 @@ pub async fn pin() {
     let pin = client.call(&pin_of(&id, Some("the best"))).await.unwrap();
     assert_eq!(pin.reason.as_deref(), Some("the best"));
     assert_eq!(client.call(&pins_of("essay")).await.unwrap().items, [pin]);
-    let error = client.unmark(&id).await.unwrap_err();
+    let error = client.call(&Unmark::new(&id)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
 }
 
@@ -395,9 +398,12 @@ pub async fn erase() {
     let secret = Message::text("user", "secret");
     let at = client.append("essay", secret).await.unwrap().first;
     let address = format!("essay@{at}");
-    let erased = client.erase(&address, Some("a name")).await.unwrap();
+    let erased = client
+        .call(&Erase::new(&address, EraseAsked { reason: Some("a name".into()) }))
+        .await
+        .unwrap();
     assert_eq!((erased.was_erased, erased.offset), (false, at));
-    assert!(client.erase(&address, None).await.unwrap().was_erased);
+    assert!(client.call(&Erase::new(&address, EraseAsked::default())).await.unwrap().was_erased);
     assert_eq!(client.event(&address).await.unwrap().event.body, None);
 }
 
@@ -407,12 +413,14 @@ pub async fn all_checkpoints() {
     let metadata = Json::from_value(&serde_json::json!({"step": 7})).unwrap();
     let mark = Mark::new().lineage(0).metadata(metadata.clone());
     let id = client.mark("essay", mark).await.unwrap().id;
-    let query = CheckpointQuery { filter: Some(metadata), ..CheckpointQuery::default() };
-    let found = client.all_checkpoints(query.clone()).await.unwrap();
+    let filter = Some(metadata.text().to_owned());
+    let query = AllCheckpointsQuery { filter: filter.clone(), ..AllCheckpointsQuery::default() };
+    let found = client.call(&AllCheckpoints::new(query)).await.unwrap();
     let ids: Vec<_> = found.items.iter().map(|one| one.id).collect();
     assert_eq!(ids, [id]);
-    assert_eq!(client.checkpoints("essay", query).await.unwrap(), found);
-    let all = client.all_checkpoints(CheckpointQuery::default()).await;
+    let query = CheckpointQuery { filter, ..CheckpointQuery::default() };
+    assert_eq!(client.call(&Checkpoints::new("essay", query)).await.unwrap(), found);
+    let all = client.call(&AllCheckpoints::new(AllCheckpointsQuery::default())).await;
     assert!(all.unwrap().items.len() > 1);
 }
 
@@ -442,7 +450,7 @@ pub async fn retain() {
     let done = client.retain(&policy).await.unwrap();
     assert!(!done.dry_run);
     assert_eq!(done.total.go, Big(1));
-    let left = client.checkpoints("essay", Default::default()).await.unwrap();
+    let left = client.call(&Checkpoints::new("essay", Default::default())).await.unwrap();
     assert_eq!(left.items.len(), 1);
     client.mark("essay", Mark::new().label("three")).await.unwrap();
     let policy = Retention::new().remove("essay", [left.items[0].id]).trim_before("essay@5");

@@ -1,8 +1,12 @@
 //! Checkpoints: marked, listed, removed.
 
 use milepost_client::api::Big;
+use milepost_client::calls::{
+    AllCheckpoints, AllCheckpointsQuery, CheckpointOrder, CheckpointQuery, Checkpoints, Unmark,
+    UnmarkAll, UnmarkQuery,
+};
 use milepost_client::codec::{Json, MarkCause, MarkStatus};
-use milepost_client::{CheckpointOrder, CheckpointQuery, ErrorKind, Mark};
+use milepost_client::{ErrorKind, Mark};
 use serde_json::json;
 
 use crate::calls::pin_of;
@@ -17,7 +21,7 @@ pub async fn checkpoints() {
     let client = served.client();
     let failed = Mark::new().label("two").status(MarkStatus::Failure);
     client.mark("essay", failed).await.unwrap();
-    let all = client.checkpoints("essay", Default::default()).await;
+    let all = client.call(&Checkpoints::new("essay", Default::default())).await;
     let labels: Vec<_> = all.unwrap().items.into_iter().map(|one| one.label).collect();
     assert_eq!(labels, [Some("two".to_owned()), Some("one".to_owned())]);
     for (status, label) in [(MarkStatus::Success, "one"), (MarkStatus::Failure, "two")] {
@@ -27,14 +31,14 @@ pub async fn checkpoints() {
             limit: Some(1),
             ..CheckpointQuery::default()
         };
-        let found = client.checkpoints("essay", query).await.unwrap();
+        let found = client.call(&Checkpoints::new("essay", query)).await.unwrap();
         assert_eq!(found.items[0].label.as_deref(), Some(label));
     }
     let query = CheckpointQuery { limit: Some(1), ..Default::default() };
-    let first = client.checkpoints("essay", query.clone()).await.unwrap();
+    let first = client.call(&Checkpoints::new("essay", query.clone())).await.unwrap();
     let cursor = first.next;
     let rest = CheckpointQuery { cursor, ..query };
-    let rest = client.checkpoints("essay", rest).await.unwrap();
+    let rest = client.call(&Checkpoints::new("essay", rest)).await.unwrap();
     assert_eq!(rest.items[0].label.as_deref(), Some("one"));
     client.mark("essay", Mark::new().alias("a").alias("c")).await.unwrap();
     let b = client.mark("essay", Mark::new().alias("b")).await.unwrap().id;
@@ -43,13 +47,14 @@ pub async fn checkpoints() {
         order: CheckpointOrder::Alias,
         ..CheckpointQuery::default()
     };
-    let found = client.checkpoints("essay", query).await.unwrap().items;
+    let found = client.call(&Checkpoints::new("essay", query)).await.unwrap().items;
     let aliases: Vec<_> = found.iter().map(|one| one.aliases.join(" ")).collect();
     assert_eq!(aliases, ["b", "a c"]);
     let query = CheckpointQuery { alias: Some("b".into()), ..CheckpointQuery::default() };
-    let found = client.checkpoints("essay", query.clone()).await.unwrap().items;
+    let found = client.call(&Checkpoints::new("essay", query.clone())).await.unwrap().items;
     assert_eq!(found.iter().map(|one| one.id).collect::<Vec<_>>(), [b]);
-    let error = client.all_checkpoints(query).await.unwrap_err();
+    let query = AllCheckpointsQuery { alias: query.alias, ..AllCheckpointsQuery::default() };
+    let error = client.call(&AllCheckpoints::new(query)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
 }
 
@@ -77,7 +82,7 @@ pub async fn unmark() {
     let served = Served::with_essay().await;
     let client = served.client();
     let id = client.mark("essay", Mark::new()).await.unwrap().id.to_string();
-    client.unmark(&id).await.unwrap();
+    client.call(&Unmark::new(&id)).await.unwrap();
     let error = client.checkpoint(&id).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
 }
@@ -91,14 +96,14 @@ pub async fn unmark_all() {
         ids.push(client.mark("essay", mark).await.unwrap().id.to_string());
     }
     client.call(&pin_of(&ids[1], None)).await.unwrap();
-    for filter in [None, Some(json_of(json!({})))] {
-        let query = CheckpointQuery { filter, ..CheckpointQuery::default() };
-        let error = client.unmark_all(None, query).await.unwrap_err();
+    for filter in [None, Some("{}".to_owned())] {
+        let query = UnmarkQuery { filter, ..UnmarkQuery::default() };
+        let error = client.call(&UnmarkAll::new(query)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
     }
-    let filter = Some(json_of(json!({"run": "r-1"})));
-    let query = CheckpointQuery { filter, ..CheckpointQuery::default() };
-    assert_eq!(client.unmark_all(None, query).await.unwrap(), 2);
+    let filter = Some(json!({"run": "r-1"}).to_string());
+    let query = UnmarkQuery { filter, ..UnmarkQuery::default() };
+    assert_eq!(client.call(&UnmarkAll::new(query)).await.unwrap().removed, Big(2));
     for (id, is_there) in ids.iter().zip([false, true, false, true]) {
         assert_eq!(client.checkpoint(id).await.is_ok(), is_there);
     }

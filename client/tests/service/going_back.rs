@@ -1,7 +1,7 @@
 //! Restores, undos, switches and redos, and their answers.
 
-use milepost_client::api::{Big, BranchAsked, UndoFolderAsked};
-use milepost_client::calls::Task;
+use milepost_client::api::{Big, BranchAsked, SwitchAsked, UndoFolderAsked};
+use milepost_client::calls::{Folders, Redo, Switch, Task};
 use milepost_client::codec::{Scope, TreePath};
 use milepost_client::{ErrorKind, Restore};
 
@@ -72,13 +72,13 @@ pub async fn plan_undo() {
 pub async fn folders() {
     let served = Served::with_files().await;
     let client = served.client();
-    let found = client.folders("essay").await.unwrap();
+    let found = client.call(&Folders::new("essay")).await.unwrap();
     let [folder] = &found.items[..] else { panic!("{found:?}") };
     let path = served.folder().canonicalize().unwrap();
     assert_eq!(folder.folder.as_bytes(), path.as_os_str().as_encoded_bytes());
     assert!(folder.exists && folder.time.is_some() && !found.more);
     assert_eq!(client.files(&folder.at).await.unwrap().items.len(), 3);
-    let error = client.folders("nothing").await.unwrap_err();
+    let error = client.call(&Folders::new("nothing")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 
@@ -86,10 +86,10 @@ pub async fn switch() {
     let served = Served::with_essay().await;
     let client = served.client();
     client.branch("essay@one", None).await.unwrap();
-    let switched = client.switch("essay", 1).await.unwrap();
+    let switched = client.call(&Switch::new("essay", SwitchAsked { lineage: 1 })).await.unwrap();
     assert_eq!((switched.task.active.0, switched.lineage.id.0), (1, 1));
     assert_eq!(client.undo("essay").await.unwrap().task.active.0, 0);
-    let error = client.switch("essay", 2).await.unwrap_err();
+    let error = client.call(&Switch::new("essay", SwitchAsked { lineage: 2 })).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
     let asked = BranchAsked { activate: true, ..BranchAsked::default() };
     let opened = client.branch_as("essay@one", &asked).await.unwrap();
@@ -101,7 +101,7 @@ pub async fn redo() {
     let client = served.client();
     client.restore("essay@one").await.unwrap();
     client.undo("essay").await.unwrap();
-    assert_eq!(client.redo("essay").await.unwrap().task.active.0, 1);
-    let error = client.redo("essay").await.unwrap_err();
+    assert_eq!(client.call(&Redo::new("essay")).await.unwrap().task.active.0, 1);
+    let error = client.call(&Redo::new("essay")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
 }

@@ -2,7 +2,8 @@
 
 use milepost::events::{Message, StepFinished, StepStarted, ToolCalled, ToolReturned};
 use milepost::{Append, Json, Mark};
-use milepost_client::api::{AlignOp, Big, ShareAsked};
+use milepost_client::api::{AlignOp, Big, EraseAsked, ShareAsked};
+use milepost_client::calls::{Erase, Unmark};
 use milepost_client::{Client, ErrorKind, ReadQuery, SeriesQuery};
 use milepost_codec::{Body, Float};
 
@@ -85,7 +86,7 @@ pub async fn turns() {
     let page = client.turns("run", ReadQuery::default()).await.unwrap();
     assert_eq!((page.total, page.read), (Big(11), Big(56)));
     // An event that is erased is not shown from what was read before.
-    client.erase("run@17", None).await.unwrap();
+    client.call(&Erase::new("run@17", EraseAsked::default())).await.unwrap();
     let turn = &client.turns("run", failed()).await.unwrap().items[0];
     assert_eq!((turn.number, turn.said.as_deref()), (Big(3), None));
 }
@@ -108,7 +109,7 @@ pub async fn marks() {
     let aligned = client.align("run", "run", 9, None).await.unwrap();
     let turn = aligned.items[0].a.as_ref().unwrap();
     assert_eq!(turn.mark.as_ref().unwrap().id, Some(marked.id));
-    client.unmark(&marked.id.to_string()).await.unwrap();
+    client.call(&Unmark::new(marked.id.to_string())).await.unwrap();
     let turns = client.turns("run", ReadQuery::default()).await.unwrap();
     let turn = turns.items.iter().find_map(|turn| turn.mark.as_ref()).unwrap();
     assert_eq!((turn.id, turn.label.as_deref()), (None, Some("good")));

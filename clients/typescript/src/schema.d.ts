@@ -422,7 +422,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Erases the body of the event at a point permanently. Kind, time, actor, key and hash are kept. */
+        /**
+         * Erases the body of the event at a point permanently. Kind, time, actor, key and hash are
+         *     kept.
+         */
         post: operations["erase"];
         delete?: never;
         options?: never;
@@ -1001,7 +1004,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Redoes the last undone restore or switch of a task: activates the lineage that the undo left. */
+        /**
+         * Redoes the last undone restore or switch of a task: activates the lineage that the undo
+         *     left.
+         */
         post: operations["redo"];
         delete?: never;
         options?: never;

@@ -11,9 +11,12 @@ use milepost::{
     Address, Append, Body, CheckpointId, Engine, Json, LineageId, Mark, Offset, Reducer as _, Task,
 };
 use milepost_client::Client;
-use milepost_client::api::CheckpointForm;
-use milepost_client::calls::Lineages;
-use milepost_client::{CheckpointOrder as ClientOrder, EventQuery};
+use milepost_client::EventQuery;
+use milepost_client::api::{CheckpointForm, SwitchAsked};
+use milepost_client::calls::{
+    self, AliasQuery, Attachments, CheckpointOrder as ClientOrder, Checkpoints, Lineages, Switch,
+    Unmark,
+};
 use milepost_langgraph::{Thread, ThreadReducer};
 use milepost_service::forms;
 
@@ -182,17 +185,16 @@ impl Source {
                 Ok((page.items.into_iter().map(marked).collect(), page.next))
             }
             Self::There(client) => {
-                let filter = filter.map(Json::new).transpose()?;
-                let query = milepost_client::CheckpointQuery {
+                let query = calls::CheckpointQuery {
                     alias,
                     before,
                     filter,
                     order: ClientOrder::Alias,
-                    limit: u32::try_from(limit).ok(),
+                    limit: Some(limit),
                     cursor,
-                    ..milepost_client::CheckpointQuery::default()
+                    ..calls::CheckpointQuery::default()
                 };
-                let page = client.checkpoints(task, query).await?;
+                let page = client.call(&Checkpoints::new(task, query)).await?;
                 Ok((page.items.into_iter().map(marked_there).collect(), page.next))
             }
         }
@@ -214,12 +216,13 @@ impl Source {
             Self::There(client) => {
                 let address = address(task, mark.lineage, AddressTarget::Head);
                 let head = client.point(&address).await?.offset.0;
-                let query = milepost_client::CheckpointQuery {
+                let query = calls::CheckpointQuery {
                     lineage: Some(mark.lineage.0),
                     limit: Some(1),
-                    ..milepost_client::CheckpointQuery::default()
+                    ..calls::CheckpointQuery::default()
                 };
-                let newest = client.checkpoints(task, query).await?.items.into_iter().next();
+                let newest =
+                    client.call(&Checkpoints::new(task, query)).await?.items.into_iter().next();
                 Ok(newest.filter(|newest| newest.id == mark.id).map(|_| head))
             }
         }
@@ -241,12 +244,12 @@ impl Source {
                 let active = lineages.into_iter().find(|lineage| lineage.active);
                 let active = active
                     .ok_or_else(|| Failure::Broken(format!("task `{task}` has no lineage")))?;
-                let query = milepost_client::CheckpointQuery {
+                let query = calls::CheckpointQuery {
                     lineage: Some(active.id.0),
                     limit: Some(1),
-                    ..milepost_client::CheckpointQuery::default()
+                    ..calls::CheckpointQuery::default()
                 };
-                let marked = client.checkpoints(task, query).await?.items;
+                let marked = client.call(&Checkpoints::new(task, query)).await?.items;
                 let is_unmarked = active.parent.is_none() && marked.is_empty();
                 (active.id, active.begin.0, is_unmarked.then_some(active.head.0))
             }
@@ -306,7 +309,9 @@ impl Source {
     pub async fn switch(&self, task: &str, lineage: LineageId) -> Outcome<()> {
         match self {
             Self::Here(engine) => drop(engine.switch(&engine.task(task)?.lineage_named(lineage)?)?),
-            Self::There(client) => drop(client.switch(task, lineage.0).await?),
+            Self::There(client) => {
+                drop(client.call(&Switch::new(task, SwitchAsked { lineage: lineage.0 })).await?)
+            }
         }
         Ok(())
     }
@@ -315,7 +320,9 @@ impl Source {
     pub async fn unmark(&self, id: CheckpointId) -> Outcome<()> {
         let removed = match self {
             Self::Here(engine) => engine.retention().unmark(&[id]).map_err(Failure::from),
-            Self::There(client) => client.unmark(&id.to_string()).await.map_err(Failure::from),
+            Self::There(client) => {
+                client.call(&Unmark::new(id.to_string())).await.map_err(Failure::from)
+            }
         };
         found(removed).map(drop)
     }
@@ -394,7 +401,8 @@ impl Source {
         Ok(match self {
             Self::Here(engine) => engine.task(task)?.attached(alias)?,
             Self::There(client) => {
-                let listed = client.attachments(task, alias).await?;
+                let query = AliasQuery { alias: alias.to_owned() };
+                let listed = client.call(&Attachments::new(task, query)).await?;
                 listed.items.into_iter().map(forms::to_attachment).collect()
             }
         })

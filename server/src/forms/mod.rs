@@ -12,12 +12,12 @@ use jiff::tz::TimeZone;
 pub(crate) use append::{EventGiven, Line, LineGiven};
 pub(crate) use milepost_api::{
     AlignmentForm, AppendedForm, Big, BisectedForm, BlamedForm, BranchAsked, ChangesForm,
-    CheckpointForm, CheckpointGiven, ControlAsked, ControlForm, EraseAsked, ErasedForm, EventAt,
-    Fields, FileChangesForm, FileForm, GuidanceAsked, HitsForm, LineageForm, Listed, MetricsForm,
-    MovedForm, OverviewForm, PointForm, Problem, RangeForm, RestoreAsked, RestorePlanForm,
-    RestoredForm, RetentionAsked, RetentionForm, RowsForm, SeriesForm, ShareAsked, SharePlanForm,
-    StateOrPart, StatsForm, SummariesForm, SummaryForm, SwitchAsked, TaskForm, TaskGiven,
-    TurnsForm, UndoFolderAsked, UnmarkedForm, VerifyAsked, VerifyForm,
+    CheckpointForm, CheckpointGiven, ControlAsked, ControlForm, EventAt, Fields, FileChangesForm,
+    FileForm, GuidanceAsked, HitsForm, LineageForm, Listed, MetricsForm, MovedForm, OverviewForm,
+    PointForm, Problem, RangeForm, RestoreAsked, RestorePlanForm, RestoredForm, RetentionAsked,
+    RetentionForm, RowsForm, SeriesForm, ShareAsked, SharePlanForm, StateOrPart, StatsForm,
+    SummariesForm, SummaryForm, TaskForm, TaskGiven, TurnsForm, UndoFolderAsked, VerifyAsked,
+    VerifyForm,
 };
 
 /// Returns the `Location` of a name below a path. The name is one segment (RFC 3986).

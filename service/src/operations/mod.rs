@@ -2,27 +2,28 @@
 //! answers as forms. Authorization, limits and transport are the caller's.
 //!
 //! ```text
-//! tasks  tasks and their lineages
-//! pins   pinned checkpoints
+//! tasks        tasks and their lineages
+//! checkpoints  checkpoints, and data attached to them
+//! pins         pinned checkpoints
+//! points       points
+//! restores     restores, and the folders that they may go to
 //! ```
 
+mod checkpoints;
 mod pins;
+mod points;
+mod restores;
 mod tasks;
 use std::cmp::Reverse;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
 
 use milepost::ids::TaskNo;
 use milepost::integrity::Anchor;
 use milepost::query::Condition;
 use milepost::state::{ChangeLimits, diff_states_up_to};
-use milepost::{Engine, Error, LineageId, Point, Result, View};
+use milepost::{Engine, Error, Point, Result, View};
 use milepost_api::{
-    Big, BisectedForm, BranchAsked, FolderForm, FoldersForm, LineageForm, RestoredForm, UserForm,
-    VerifyForm, micros,
+    Big, BisectedForm, BranchAsked, LineageForm, RestoredForm, UserForm, VerifyForm,
 };
-use milepost_workspace::Snapshot;
 
 use crate::forms;
 
@@ -49,12 +50,20 @@ pub fn user_stats(
     Ok(UserForm { user, tasks: tasks.into_iter().map(forms::task_stats).collect(), next, total })
 }
 
-/// Default and maximum page size of tasks and checkpoints.
-pub(crate) const PAGE: usize = 20;
-pub(crate) const PAGE_MAX: usize = 100;
+pub use checkpoints::metadata_filter;
+
+/// Default page size of tasks and checkpoints.
+pub const PAGE: usize = 20;
+
+/// Maximum page size of tasks and checkpoints.
+pub const PAGE_MAX: usize = 100;
 
 /// Checks a page size. `None` is the default.
-pub(crate) fn page_size(given: Option<usize>, default: usize, most: usize) -> Result<usize> {
+///
+/// # Errors
+///
+/// `Invalid`: the size is zero or more than `most`.
+pub fn page_size(given: Option<usize>, default: usize, most: usize) -> Result<usize> {
     match given.unwrap_or(default) {
         size if (1..=most).contains(&size) => Ok(size),
         size => Err(Error::invalid(format!("limit is 1 to {most}, not {size}"))),
@@ -95,63 +104,6 @@ pub fn restore(view: &View, to: &Point, description: Option<&str>) -> Result<Res
         None => restore.run(),
     };
     forms::restored(&restored?)
-}
-
-/// Switches a task to one of its lineages.
-///
-/// # Errors
-///
-/// As [`View::switch`]. `NotFound`: there is no such task or lineage.
-pub fn switch(view: &View, task: &str, lineage: LineageId) -> Result<RestoredForm> {
-    let lineage = view.task(task)?.lineage_named(lineage)?;
-    forms::restored(&view.switch(&lineage)?)
-}
-
-/// Redoes the last undone restore or switch of a task.
-///
-/// # Errors
-///
-/// As [`View::redo`].
-pub fn redo(view: &View, task: &str) -> Result<RestoredForm> {
-    forms::restored(&view.redo(task)?)
-}
-
-/// Maximum number of folders that are listed, and of captures that are looked at for them.
-const FOLDERS: usize = 100;
-const CAPTURES: usize = 10_000;
-
-/// Returns the folders that were captured in the history of a task: at most 100, of the newest
-/// 10,000 captures. A capture that cannot be read is left out.
-///
-/// # Errors
-///
-/// As [`Query::captures`](milepost::query::Query::captures).
-pub fn folders(engine: &Engine, task: &str) -> Result<FoldersForm> {
-    let captures = engine.query().captures(task, CAPTURES)?;
-    let mut more = captures.len() == CAPTURES;
-    let handle = engine.task(task)?;
-    let mut items: Vec<FolderForm> = Vec::new();
-    for capture in captures {
-        let Ok(snapshot) = Snapshot::of(engine, capture.root) else {
-            continue;
-        };
-        let folder = &snapshot.info().folder;
-        if items.iter().any(|item| item.folder == *folder) {
-            continue;
-        }
-        if items.len() == FOLDERS {
-            more = true;
-            break;
-        }
-        let at = handle.lineage_named(capture.lineage)?.point(capture.offset)?;
-        items.push(FolderForm {
-            at: at.to_string(),
-            time: Some(capture.time_us).filter(|time_us| *time_us > 0).map(micros),
-            exists: Path::new(OsStr::from_bytes(folder.as_bytes())).is_dir(),
-            folder: folder.clone(),
-        });
-    }
-    Ok(FoldersForm { items, more })
 }
 
 /// Verifies the store, or one task. With `states`, also folds every lineage from its beginning. An

@@ -7,26 +7,26 @@ use std::ops::Range;
 
 use milepost::events::RunControl;
 use milepost::state::{MessageRange, text_value};
-use milepost::{Address, ErrorKind, Json, LineageId};
+use milepost::{Address, ErrorKind, Json};
 use milepost_api::calls::{Task, TaskQuery};
 use milepost_api::{
-    AppendedForm, AttachmentForm, BlamedForm, Call, ChangesForm, CheckpointForm, Effect, EventAt,
-    FileForm, JobAsked, JobForm, JobResult, LineageForm, Listed, MarkGiven, PointForm,
-    RestoredForm, RetentionAsked, RetentionForm, ShareAsked, SharePlanForm, StoreForm,
-    SummariesForm, SummaryForm, TaskForm, UserForm, VerifyForm,
+    AppendedForm, BlamedForm, Call, ChangesForm, CheckpointForm, Effect, EventAt, FileForm,
+    JobAsked, JobForm, JobResult, LineageForm, Listed, MarkGiven, PointForm, RestoredForm,
+    RetentionAsked, RetentionForm, ShareAsked, SharePlanForm, StoreForm, SummariesForm,
+    SummaryForm, TaskForm, UserForm, VerifyForm,
 };
 use milepost_client::{
-    ChangeControl, CheckpointQuery, EditArtifacts, EventQuery, Guidance, Mark, NewTask, Restore,
-    Retention, Start, StatesQuery, StatsQuery, Verify,
+    ChangeControl, EditArtifacts, EventQuery, Guidance, Mark, NewTask, Restore, Retention, Start,
+    StatesQuery, StatsQuery, Verify,
 };
 use milepost_formats::Progress;
 use milepost_workspace::TreePath;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 pub use self::connection::{Attempt, Remote, asking_again};
 use super::{
-    Backend, Bytes, CheckpointsAsked, Each, EachState, Followed, JobFailed, Readings, VerifyAsked,
-    Way, captures, hints, named, suggestions,
+    Backend, Bytes, Each, EachState, Followed, JobFailed, Readings, VerifyAsked, Way, captures,
+    hints, named, suggestions,
 };
 use crate::error::Result;
 use crate::output::{JobBar, Out};
@@ -42,7 +42,7 @@ impl Remote {
         let answer = self.client.call(call);
         match C::EFFECT {
             Effect::Read => self.wait(answer),
-            Effect::Change => self.change(answer),
+            Effect::Change | Effect::Conditional => self.change(answer),
         }
     }
 }
@@ -189,10 +189,6 @@ impl Backend for Remote {
         Ok(())
     }
 
-    fn attached(&self, task: &str, alias: &str) -> Result<Vec<AttachmentForm>> {
-        Ok(self.wait(self.client.attachments(task, alias))?.items)
-    }
-
     fn print_state(&self, point: &PointForm, out: &mut Out) -> Result<()> {
         let state = self.wait(self.client.state(&point.address))?;
         Ok(out.line(state.state.text())?)
@@ -205,30 +201,6 @@ impl Backend for Remote {
     fn patch(&self, before: &PointForm, after: &PointForm) -> Result<Value> {
         let patch = self.wait(self.client.patch(&before.address, &after.address))?;
         Ok(serde_json::from_str(patch.text())?)
-    }
-
-    fn checkpoints(&self, asked: &CheckpointsAsked) -> Result<Listed<CheckpointForm>> {
-        let filter = match asked.filter.is_empty() {
-            true => None,
-            false => Some(Json::from_value(&Map::from_iter(asked.filter.clone()))?),
-        };
-        self.pages(asked.limit, asked.cursor.clone(), |limit, cursor| {
-            let query = CheckpointQuery {
-                lineage: None,
-                status: asked.status,
-                alias: asked.alias.clone(),
-                filter: filter.clone(),
-                limit: Some(limit),
-                cursor,
-                ..CheckpointQuery::default()
-            };
-            async move {
-                match &asked.task {
-                    Some(task) => self.client.checkpoints(task, query).await,
-                    None => self.client.all_checkpoints(query).await,
-                }
-            }
-        })
     }
 
     fn mark(&self, point: &PointForm, asked: MarkGiven) -> Result<CheckpointForm> {
@@ -259,14 +231,6 @@ impl Backend for Remote {
 
     fn undo(&self, task: &TaskForm) -> Result<RestoredForm> {
         self.change(self.client.undo(&task.id))
-    }
-
-    fn switch(&self, task: &TaskForm, lineage: LineageId) -> Result<RestoredForm> {
-        self.change(self.client.switch(&task.id, lineage.0))
-    }
-
-    fn redo(&self, task: &TaskForm) -> Result<RestoredForm> {
-        self.change(self.client.redo(&task.id))
     }
 
     fn differing_files(
@@ -325,11 +289,6 @@ impl Backend for Remote {
 
     fn blame(&self, point: &PointForm, pointer: &str, history: bool) -> Result<BlamedForm> {
         self.wait(self.client.blame(&point.address, pointer, history))
-    }
-
-    fn erase(&self, point: &PointForm, reason: Option<&str>) -> Result<()> {
-        self.change(self.client.erase(&point.address, reason))?;
-        Ok(())
     }
 
     fn clean_up(

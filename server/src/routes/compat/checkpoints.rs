@@ -18,8 +18,8 @@ use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::extract::{PathName, Query};
 use crate::forms::utc_millis;
-use crate::routes::v1::{LIMIT, LIMIT_MAX, limit};
 use milepost_service::View;
+use milepost_service::operations::{PAGE, PAGE_MAX, page_size};
 
 /// The number of characters of a prompt preview.
 const PREVIEW: usize = 200;
@@ -116,7 +116,7 @@ async fn list(
     PathName(task): PathName,
     Query(query): Query<ListQuery>,
 ) -> std::result::Result<Json<CompatAnswer<CheckpointList>>, ApiError> {
-    let limit = limit(query.limit, LIMIT, LIMIT_MAX)?;
+    let limit = page_size(query.limit, PAGE, PAGE_MAX)?;
     let data = app.view(&caller, move |view| {
         let total = view.task(&task)?.checkpoints()?;
         let page = view.checkpoints(&CheckpointQuery {

@@ -4,12 +4,12 @@ use axum::Json;
 use axum::extract::State;
 use milepost::reading::AlignOptions;
 use milepost_api::ReadProblems;
+use milepost_service::operations::page_size;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::limit;
 use super::points::Seen;
 use crate::app::App;
 use crate::auth::Caller;
@@ -65,7 +65,7 @@ async fn align(
     PathName((a, b)): PathName<(String, String)>,
     Query(query): Query<AlignQuery>,
 ) -> Result<Tagged<Json<AlignmentForm>>, ApiError> {
-    let limit = limit(query.limit, LINES.0, LINES.1)?;
+    let limit = page_size(query.limit, LINES.0, LINES.1)?;
     let from = query.from.unwrap_or_default().0;
     let reader = app.reader();
     app.long_view(&caller, move |view| {

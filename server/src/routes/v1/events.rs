@@ -10,7 +10,6 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::event_filter::EventFilter;
-use super::limit;
 use super::points::{check_cut, cut_event};
 use super::stream::{Begin, stream};
 use crate::app::App;
@@ -26,6 +25,7 @@ use crate::request_scope::RequestId;
 use crate::states;
 use crate::stream_body::{self, BUFFER, Source};
 use milepost_api::ReadProblems;
+use milepost_service::operations::page_size;
 use milepost_service::{View, erasures, forms};
 
 /// Default and maximum page size.
@@ -151,7 +151,7 @@ async fn page(
     task: String,
     query: RangeQuery,
 ) -> Result<Response, ApiError> {
-    let limit = limit(query.limit, LIMIT, LIMIT_MAX)?;
+    let limit = page_size(query.limit, LIMIT, LIMIT_MAX)?;
     let filter = query.filter()?;
     let found = app.view(&caller, move |view| {
         let range = Range::of(view, &task, &query)?;
@@ -176,7 +176,7 @@ async fn lines(
     query: RangeQuery,
 ) -> Result<Response, ApiError> {
     let most = match query.limit {
-        Some(_) => limit(query.limit, LIMIT, LIMIT_MAX)? as u64,
+        Some(_) => page_size(query.limit, LIMIT, LIMIT_MAX)? as u64,
         None => u64::MAX,
     };
     let filter = query.filter()?;

@@ -8,8 +8,8 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use milepost::Error;
-use milepost_api::{FoldersForm, ReadProblems};
-use milepost_service::{forms, operations};
+use milepost_api::ReadProblems;
+use milepost_service::forms;
 use milepost_workspace::{Content, Entries, TreePath};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -26,7 +26,7 @@ use crate::stream_body::{self, BUFFER, Source};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     let mut routes = OpenApiRouter::new().routes(routes!(list)).routes(routes!(one));
-    routes = routes.routes(routes!(changes)).routes(routes!(folders));
+    routes = routes.routes(routes!(changes));
     // OpenAPI has no wildcard for the rest of a path.
     let described = &mut routes.get_openapi_mut().paths.paths;
     if let Some(file) = described.remove("/v1/points/{address}/files/{*path}") {
@@ -66,32 +66,6 @@ async fn list(
         Tagged::unless(&known, Tag::new(captured.info().root), list)
     });
     stream_body::tagged(&app, &caller, id, JSON, found.await?).await
-}
-
-/// Returns the folders that were captured in the history of a task, that of the newest capture
-/// first: at most 100.
-#[utoipa::path(
-    get,
-    path = "/v1/tasks/{task}/folders",
-    operation_id = "folders",
-    tag = "files",
-    params(("task" = String, Path, description = "The task's id")),
-    responses(
-        (status = 200, body = FoldersForm),
-        ReadProblems,
-        (status = 403, description = "Folders of the service's machine are for admins"),
-    ),
-)]
-async fn folders(
-    State(app): State<App>,
-    caller: Caller,
-    PathName(task): PathName,
-    Query(Nothing {}): Query<Nothing>,
-) -> Result<Json<FoldersForm>, ApiError> {
-    let wanted = "folders of the service's machine are for admins";
-    caller.is_admin(wanted)?;
-    app.long_view(&caller, move |view| Ok(Json(operations::folders(view.whole(wanted)?, &task)?)))
-        .await
 }
 
 /// The maximum number of changes of files in an answer.

@@ -1,7 +1,7 @@
 //! `/v1`: the routes of Milepost's own API, and their description.
 //!
 //! ```text
-//! tasks.rs         tasks and lineages
+//! operations.rs    operations that are values: tasks, checkpoints, pins, switches
 //! summaries.rs     summaries of tasks
 //! start.rs         start and deletion of tasks
 //! events.rs        events of a lineage
@@ -18,11 +18,9 @@
 //! blame.rs         the event that set a part of a state
 //! attachments.rs   data attached to checkpoints
 //! branch.rs        a new lineage at a point
-//! erase.rs         erasure of an event's body
 //! files.rs         captured files
 //! checkpoints.rs   checkpoints
 //! marks.rs         marking and unmarking checkpoints
-//! pins.rs          pinned checkpoints
 //! control.rs       run control, guidance and artifacts
 //! restores.rs      restores and undos
 //! maintenance.rs   verification and retention, for admins
@@ -44,7 +42,6 @@ mod blame;
 mod branch;
 mod checkpoints;
 mod control;
-mod erase;
 mod event_filter;
 mod events;
 mod files;
@@ -52,8 +49,8 @@ mod jobs;
 mod maintenance;
 mod marks;
 mod me;
+mod operations;
 mod passes;
-mod pins;
 mod points;
 mod readings;
 mod restores;
@@ -65,7 +62,6 @@ mod states;
 mod stats;
 mod stream;
 mod summaries;
-mod tasks;
 mod values;
 
 use utoipa::OpenApi;
@@ -73,7 +69,6 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::app::App;
-use crate::error::ApiError;
 use crate::forms::Problem;
 
 /// The head of the OpenAPI description.
@@ -104,7 +99,7 @@ impl utoipa::Modify for Bearer {
 /// Returns all routes. One line serves and describes a route.
 pub(crate) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(Description::openapi())
-        .merge(tasks::routes())
+        .merge(operations::routes())
         .merge(summaries::routes())
         .merge(start::routes())
         .merge(append::routes())
@@ -126,8 +121,6 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(bisect::routes())
         .merge(blame::routes())
         .merge(branch::routes())
-        .merge(erase::routes())
-        .merge(pins::routes())
         .merge(files::routes())
         .merge(checkpoints::routes())
         .merge(stats::routes())
@@ -135,18 +128,6 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(sessions::routes())
         .merge(share::routes())
 }
-
-/// Returns the page size: the given one if it is in range, or the default.
-pub(super) fn limit(given: Option<usize>, default: usize, most: usize) -> Result<usize, ApiError> {
-    match given.unwrap_or(default) {
-        limit if (1..=most).contains(&limit) => Ok(limit),
-        limit => Err(ApiError::Invalid(format!("limit is 1 to {most}, not {limit}"))),
-    }
-}
-
-/// Default and maximum page size of tasks and checkpoints.
-pub(super) const LIMIT: usize = 20;
-pub(super) const LIMIT_MAX: usize = 100;
 
 #[cfg(test)]
 mod tests {

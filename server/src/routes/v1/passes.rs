@@ -9,13 +9,13 @@ use milepost::state::{Chunks, RunReducer, StatesOf};
 use milepost::{Lineage, LineageId};
 use milepost_api::ReadProblems;
 use milepost_service::forms;
+use milepost_service::operations::page_size;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::events::ordered;
-use super::limit;
 use super::states::check_messages;
 use crate::app::App;
 use crate::auth::Caller;
@@ -92,7 +92,7 @@ async fn checkpoint_states(
 ) -> Result<Response, ApiError> {
     let kind = choose(&headers, &[JSON_LINES])?;
     let left = match query.limit {
-        Some(_) => limit(query.limit, LIMIT_MAX, LIMIT_MAX)?,
+        Some(_) => page_size(query.limit, LIMIT_MAX, LIMIT_MAX)?,
         None => usize::MAX,
     };
     check_messages(query.messages)?;

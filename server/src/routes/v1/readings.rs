@@ -11,7 +11,6 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::events::ordered;
-use super::limit;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
@@ -20,6 +19,7 @@ use crate::extract::{PathName, Query};
 use crate::forms::{Big, Listed, MetricsForm, OverviewForm, RowsForm, SeriesForm, TurnsForm};
 use milepost_api::ReadProblems;
 use milepost_service::erasures;
+use milepost_service::operations::page_size;
 
 /// Default and maximum numbers of rows, of turns, of buckets of an overview and of a series.
 pub(super) const ROWS: (usize, usize) = (100, 5000);
@@ -131,7 +131,7 @@ async fn rows(
         lineage: query.lineage.map(LineageId),
         from,
         to,
-        limit: limit(query.limit, ROWS.0, ROWS.1)?,
+        limit: page_size(query.limit, ROWS.0, ROWS.1)?,
         search: search.text(query.text.as_deref()).failed(query.failed),
     };
     let reader = app.reader();
@@ -202,7 +202,7 @@ async fn turns(
     };
     let search = EventSearch::default().text(query.text.as_deref()).failed(query.failed);
     let lineage = query.lineage.map(LineageId);
-    let limit = limit(query.limit, TURNS.0, TURNS.1)?;
+    let limit = page_size(query.limit, TURNS.0, TURNS.1)?;
     let asked = TurnsAsked { lineage, place, limit, search };
     let reader = app.reader();
     app.long_view(&caller, move |view| {
@@ -260,7 +260,7 @@ async fn overview(
     text: RawQuery,
     Query(query): Query<OverviewQuery>,
 ) -> Result<Response, ApiError> {
-    let buckets = limit(query.buckets, BUCKETS.0, BUCKETS.1)?;
+    let buckets = page_size(query.buckets, BUCKETS.0, BUCKETS.1)?;
     let lineage = query.lineage.map(LineageId);
     let reader = app.reader();
     app.long_view(&caller, move |view| {
@@ -356,7 +356,7 @@ impl SeriesAsked {
             return Err(ApiError::Invalid(text));
         }
         let metric = metric.ok_or_else(|| ApiError::Invalid("a series has a `metric`".into()))?;
-        let points = limit(points, POINTS.0, POINTS.1)?;
+        let points = page_size(points, POINTS.0, POINTS.1)?;
         Ok(Self { at, metric, axis, points })
     }
 }

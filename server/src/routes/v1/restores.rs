@@ -5,7 +5,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use milepost::state::Changes;
-use milepost::{Detail, Engine, ErrorKind, LineageId, Point, Scope};
+use milepost::{Detail, Engine, ErrorKind, Point, Scope};
 use milepost_service::{forms, operations};
 use milepost_workspace::Plan;
 use utoipa_axum::router::OpenApiRouter;
@@ -16,13 +16,11 @@ use crate::auth::Caller;
 use crate::budget::Shares;
 use crate::error::ApiError;
 use crate::extract::{OptionalJson, PathName, Required};
-use crate::forms::{
-    ChangesForm, RestoreAsked, RestorePlanForm, RestoredForm, SwitchAsked, UndoFolderAsked,
-};
+use crate::forms::{ChangesForm, RestoreAsked, RestorePlanForm, RestoredForm, UndoFolderAsked};
 use crate::states;
 use crate::workspace_folder::WorkspaceFolder;
 use crate::write_context::{WriteContext, refused};
-use milepost_api::{ReadProblems, WriteProblems};
+use milepost_api::WriteProblems;
 use milepost_service::View;
 
 /// The maximum number of state changes of a plan.
@@ -34,8 +32,6 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(restore))
         .routes(routes!(plan_undo))
         .routes(routes!(undo))
-        .routes(routes!(switch))
-        .routes(routes!(redo))
 }
 
 /// Files to restore. Folders have no owner, so this needs the whole engine.
@@ -317,71 +313,4 @@ async fn undo(
         Ok(Json(if takes_files { form.with_files() } else { form }))
     };
     app.work(move |engine| context.during(|| undo(&context.caller.view(engine)))).await
-}
-
-/// Switches a task to one of its lineages. Opens none, and leaves files as they are. An undo
-/// returns to the lineage before.
-#[utoipa::path(
-    put,
-    path = "/v1/tasks/{task}/active",
-    operation_id = "switch",
-    tag = "restores",
-    params(
-        ("task" = String, Path, description = "The task's id"),
-        ("If-Match" = Option<String>, Header, description = "The expected head of the lineage that \
-            the task leaves, in quotes"),
-        ("Idempotency-Key" = Option<String>, Header, description = "Switched once under this key"),
-    ),
-    request_body = SwitchAsked,
-    responses(
-        (status = 200, body = RestoredForm),
-        WriteProblems,
-        (status = 409, description = "The key was used for something else"),
-        (status = 412, description = "The head is elsewhere"),
-        (status = 503, description = "The store cannot answer, or a restore of the task has not \
-            ended"),
-    ),
-)]
-async fn switch(
-    State(app): State<App>,
-    context: WriteContext,
-    PathName(task): PathName,
-    Required(asked): Required<SwitchAsked>,
-) -> Result<Json<RestoredForm>, ApiError> {
-    let switch = move |view: &View<'_>| {
-        let done = operations::switch(view, &task, LineageId(asked.lineage));
-        Ok(Json(done.map_err(refused)?))
-    };
-    app.work(move |engine| context.during(|| switch(&context.caller.view(engine)))).await
-}
-
-/// Redoes the last undone restore or switch of a task: activates the lineage that the undo left.
-#[utoipa::path(
-    post,
-    path = "/v1/tasks/{task}/redo",
-    operation_id = "redo",
-    tag = "restores",
-    params(
-        ("task" = String, Path, description = "The task's id"),
-        ("If-Match" = Option<String>, Header, description = "The expected head of the lineage that \
-            the task leaves, in quotes"),
-        ("Idempotency-Key" = Option<String>, Header, description = "Redone once under this key"),
-    ),
-    responses(
-        (status = 200, body = RestoredForm),
-        ReadProblems,
-        (status = 400, description = "There is no undo to take back"),
-        (status = 409, description = "The undone restore took files back"),
-        (status = 412, description = "The head is elsewhere"),
-        (status = 503, description = "The store cannot answer, or a restore of the task has not \
-            ended"),
-    ),
-)]
-async fn redo(
-    State(app): State<App>,
-    context: WriteContext,
-    PathName(task): PathName,
-) -> Result<Json<RestoredForm>, ApiError> {
-    let redo = move |view: &View<'_>| Ok(Json(operations::redo(view, &task).map_err(refused)?));
-    app.work(move |engine| context.during(|| redo(&context.caller.view(engine)))).await
 }

@@ -3,13 +3,13 @@
 use axum::Json;
 use axum::extract::State;
 use milepost_api::ListProblems;
+use milepost_service::operations::page_size;
 use milepost_service::reader::{EventSearch, HitsAsked};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::limit;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
@@ -66,7 +66,7 @@ async fn search(
     }
     let asked = HitsAsked {
         user: caller.asks_about(query.user)?,
-        limit: limit(query.limit, HITS.0, HITS.1)?,
+        limit: page_size(query.limit, HITS.0, HITS.1)?,
         cursor: query.cursor,
         search,
     };

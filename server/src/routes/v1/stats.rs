@@ -3,13 +3,13 @@
 use axum::Json;
 use axum::extract::State;
 use milepost_api::ListProblems;
+use milepost_service::operations::page_size;
 use milepost_service::{forms, operations};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::limit;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
@@ -62,7 +62,7 @@ async fn stats(
         let text = "`limit` and `cursor` are for the tasks of a user: name one in `user`";
         return Err(ApiError::Invalid(text.into()));
     }
-    let limit = limit(query.limit, TASKS_MAX, TASKS_MAX)?;
+    let limit = page_size(query.limit, TASKS_MAX, TASKS_MAX)?;
     // Takes memory for each task.
     app.long_view(&caller, move |view| {
         let form = match user {

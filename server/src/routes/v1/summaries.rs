@@ -14,7 +14,6 @@ use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::{LIMIT, limit};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::columns;
@@ -26,6 +25,7 @@ use crate::request_scope::RequestId;
 use crate::state_text::Pointer;
 use crate::summary_stream::{self, Changes};
 use milepost_service::Search;
+use milepost_service::operations::{PAGE, page_size};
 
 /// The maximum page size.
 pub(super) const SUMMARIES_MAX: usize = 1000;
@@ -119,7 +119,7 @@ async fn page(
     query: SummariesQuery,
     pointers: Vec<String>,
 ) -> Result<Json<SummariesForm>, ApiError> {
-    let limit = limit(query.limit, LIMIT, SUMMARIES_MAX)?;
+    let limit = page_size(query.limit, PAGE, SUMMARIES_MAX)?;
     let shown = caller.shown(query.user, query.prefix)?;
     let filter: SummaryFilter =
         query.q.as_deref().unwrap_or_default().parse().map_err(ApiError::Invalid)?;

@@ -1,0 +1,107 @@
+//! Checkpoints, and data attached to them.
+
+use milepost::query::{CheckpointOrder as EngineOrder, CheckpointQuery as EngineQuery};
+use milepost::{Error, LineageId, Result};
+use milepost_api::calls::{
+    AllCheckpoints, AllCheckpointsQuery, Attachments, CheckpointOrder, CheckpointQuery,
+    Checkpoints, Unmark, UnmarkAll, UnmarkQuery,
+};
+use milepost_api::{AttachmentForm, Big, CheckpointForm, Listed, UnmarkedForm};
+use serde_json::{Map, Value};
+
+use super::{PAGE, PAGE_MAX, page_size};
+use crate::error::OperationResult;
+use crate::forms;
+use crate::serve::Serve;
+use crate::view::View;
+
+impl Serve for Checkpoints {
+    fn serve(self, view: &View<'_>) -> OperationResult<Listed<CheckpointForm>> {
+        let CheckpointQuery { lineage, status, filter, alias, before, order, limit, cursor } =
+            self.query;
+        let query = EngineQuery {
+            task: Some(self.task),
+            lineage: lineage.map(LineageId),
+            filter: metadata_filter(filter.as_deref())?,
+            status,
+            alias,
+            before,
+            order: engine_order(order),
+            limit: Some(page_size(limit, PAGE, PAGE_MAX)?),
+            cursor,
+        };
+        Ok(forms::page(view.checkpoints(&query)?, forms::checkpoint))
+    }
+}
+
+impl Serve for AllCheckpoints {
+    fn serve(self, view: &View<'_>) -> OperationResult<Listed<CheckpointForm>> {
+        let AllCheckpointsQuery { task, status, filter, alias, before, order, limit, cursor } =
+            self.query;
+        let query = EngineQuery {
+            task,
+            lineage: None,
+            filter: metadata_filter(filter.as_deref())?,
+            status,
+            alias,
+            before,
+            order: engine_order(order),
+            limit: Some(page_size(limit, PAGE, PAGE_MAX)?),
+            cursor,
+        };
+        Ok(forms::page(view.checkpoints(&query)?, forms::checkpoint))
+    }
+}
+
+impl Serve for Unmark {
+    fn serve(self, view: &View<'_>) -> OperationResult<()> {
+        Ok(view.unmark(&self.id)?)
+    }
+}
+
+impl Serve for UnmarkAll {
+    fn serve(self, view: &View<'_>) -> OperationResult<UnmarkedForm> {
+        let UnmarkQuery { task, lineage, alias, before, status, filter } = self.query;
+        let filter = metadata_filter(filter.as_deref())?;
+        // An empty object is no filter: it would find every checkpoint.
+        let is_bounded = task.is_some() || status.is_some() || !filter.is_empty();
+        if !is_bounded && alias.is_none() && before.is_none() {
+            let text = "without a filter this would remove every checkpoint: give `task`, `status` \
+                        or a `filter` that is not empty";
+            return Err(Error::invalid(text).into());
+        }
+        let lineage = lineage.map(LineageId);
+        let bounds = EngineQuery { task, lineage, alias, before, ..EngineQuery::default() };
+        let removed = view.unmark_all(&EngineQuery { filter, status, ..bounds })?;
+        Ok(UnmarkedForm { removed: Big(removed) })
+    }
+}
+
+impl Serve for Attachments {
+    fn serve(self, view: &View<'_>) -> OperationResult<Listed<AttachmentForm>> {
+        let items = view.task(&self.task)?.attached(&self.query.alias)?;
+        Ok(Listed { items: items.into_iter().map(forms::attachment).collect(), next: None })
+    }
+}
+
+fn engine_order(order: CheckpointOrder) -> EngineOrder {
+    match order {
+        CheckpointOrder::Committed => EngineOrder::Committed,
+        CheckpointOrder::Created => EngineOrder::Created,
+        CheckpointOrder::Alias => EngineOrder::Alias,
+    }
+}
+
+/// Parses a filter of metadata: a JSON object, as text.
+///
+/// # Errors
+///
+/// `Invalid`: the text is no JSON object.
+pub fn metadata_filter(text: Option<&str>) -> Result<Vec<(String, Value)>> {
+    let Some(text) = text else {
+        return Ok(Vec::new());
+    };
+    let read: serde_json::Result<Map<String, Value>> = serde_json::from_str(text);
+    let wrong = |error| Error::invalid(format!("`filter` is no JSON object: {error}"));
+    Ok(read.map_err(wrong)?.into_iter().collect())
+}
