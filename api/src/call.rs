@@ -57,7 +57,7 @@ pub struct NoQuery {}
 /// assert_eq!(Pin::EFFECT, Effect::Change);
 /// assert_eq!(pin.path(), ["v1", "checkpoints", "0a1b2c3d", "pin"]);
 /// ```
-pub trait Call: Sized + Send + 'static {
+pub trait Call: Sized + Clone + Send + 'static {
     /// The name of the operation in the OpenAPI document.
     const ID: &'static str;
     /// The method of its route.
@@ -128,7 +128,7 @@ macro_rules! call {
         }
         $id:literal of $tag:literal: $effect:ident $method:ident $route:literal
             -> ($($answer:tt)*) $($text:literal)? $(, $status:literal $why:literal)*
-            $(; head $head:literal, key $key:literal)?
+            $(; head $head:literal, key $key:literal)? $(; tag $tagged:literal)?
     ) => {
         $(#[doc = $doc])+
         #[derive(Debug, Clone)]
@@ -223,7 +223,8 @@ macro_rules! call {
                     ("If-Match" = Option<String>, Header, description = $head),
                     ("Idempotency-Key" = Option<String>, Header, description = $key),
                 )?]
-                [($($answer)*) $($text)?] [$((status = $status, description = $why),)*]
+                [($($answer)*) $($text)? $(tag $tagged)?]
+                [$((status = $status, description = $why),)*]
             );
 
             impl $crate::Described for $name {
@@ -273,6 +274,22 @@ macro_rules! call {
     ) => {
         $crate::call::call!(@path $body $problems $docs $route $params
             [status = 200, description = $text, body = $($answer)+] $more
+        );
+    };
+    (@success $body:tt $problems:tt $docs:tt $route:tt [$($params:tt)*]
+        [($($answer:tt)+) tag $text:literal] [$($more:tt)*]
+    ) => {
+        $crate::call::call!(@path $body $problems $docs $route
+            [
+                $($params)*
+                ("If-None-Match" = Option<String>, Header, description = "ETags of what is known"),
+            ]
+            [
+                status = 200,
+                body = $($answer)+,
+                headers(("ETag" = String, description = $text))
+            ]
+            [(status = 304, description = "It is known"), $($more)*]
         );
     };
     (@path [$($body:tt)*] [$($problems:tt)+] [$($docs:tt)+] [$($route:tt)+] [$($params:tt)*]

@@ -95,7 +95,7 @@ fn candidates_of(
 ) -> Vec<CompletionCandidate> {
     let answer = match StoreArgs::default().find_quietly() {
         Some(Opened::Local(engine)) => {
-            let answer = ask(&Local(&engine));
+            let answer = ask(&Local::new(&engine));
             // The store was only read: a failed close loses nothing.
             let _ = engine.close();
             answer

@@ -95,13 +95,4 @@ impl Client {
         let request = self.post(path, &mark.0)?;
         Conditions::default().on(request)?.read().await
     }
-
-    /// Returns a checkpoint by its id, by a unique prefix of at least 8 digits, or by an alias.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`: no such checkpoint. `Invalid`: the text is no such prefix.
-    pub async fn checkpoint(&self, id: &str) -> Result<CheckpointForm> {
-        self.get(["v1", "checkpoints", id])?.read().await
-    }
 }

@@ -128,7 +128,7 @@ pub use files::FileBytes;
 pub use follow::{Followed, Following, Place, Start};
 pub use maintenance::{Retention, StatsQuery, Verify};
 pub use raw_request::RawRequest;
-pub use readings::{ReadQuery, SeriesQuery};
+pub use readings::SeriesQuery;
 pub use restores::Restore;
 pub use states::{CheckpointStates, StatesQuery};
 pub use tasks::{NewTask, SummaryQuery};

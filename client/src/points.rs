@@ -2,8 +2,7 @@
 
 use bytes::Bytes;
 use milepost_api::{
-    BisectedForm, BlamedForm, BranchAsked, ChangesForm, EventAt, FileChangesForm, LineageForm,
-    PartForm, PointForm, StateForm,
+    BisectedForm, BlamedForm, BranchAsked, ChangesForm, EventAt, LineageForm, PartForm, StateForm,
 };
 use milepost_codec::Json;
 
@@ -15,15 +14,6 @@ use crate::error::Result;
 /// `essay/3@12`, `@1f2e3d4c`. In a task's id and a label, `@`, `~`, `/` and `%` are
 /// percent-encoded.
 impl Client {
-    /// Resolves an address.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`: the address names nothing. `Invalid`: not an address.
-    pub async fn point(&self, address: &str) -> Result<PointForm> {
-        self.get(["v1", "points", address])?.read().await
-    }
-
     /// Returns the event at a point.
     ///
     /// # Errors
@@ -61,15 +51,6 @@ impl Client {
     pub async fn state_at(&self, address: &str, pointer: &str) -> Result<PartForm> {
         let request = self.get(["v1", "points", address, "state"])?;
         request.query("pointer", Some(pointer)).read().await
-    }
-
-    /// Returns the first 10,000 differences between the folders captured at two points.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`: no such point, or no folder was captured before it.
-    pub async fn file_changes(&self, before: &str, after: &str) -> Result<FileChangesForm> {
-        self.get(["v1", "points", before, "file-changes", after])?.read().await
     }
 
     /// Searches for the first event after which a condition holds, as `milepost bisect --when`

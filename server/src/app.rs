@@ -304,7 +304,8 @@ impl App {
         work: impl FnOnce(&View<'_>) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
         let caller = caller.clone();
-        self.work(move |engine| work(&caller.view(engine))).await
+        let reader = self.reader();
+        self.work(move |engine| work(&caller.view(engine).with_reader(&reader))).await
     }
 
     /// Runs expensive work with what a caller sees of the engine, which needs a permit.
@@ -313,8 +314,9 @@ impl App {
         caller: &Caller,
         work: impl FnOnce(&View<'_>) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
-        let asks = caller.clone();
-        self.long_work(caller.of_token(), move |engine| work(&asks.view(engine))).await
+        let (asks, reader) = (caller.clone(), self.reader());
+        let work = move |engine: &Engine| work(&asks.view(engine).with_reader(&reader));
+        self.long_work(caller.of_token(), work).await
     }
 
     /// Runs expensive work with the engine, which needs a permit.

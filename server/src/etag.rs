@@ -4,39 +4,14 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use milepost::Hash;
+use milepost_service::Tag;
 
 use crate::error::ApiError;
 
-/// A strong ETag: a hash, followed by the other inputs of the answer, separated by dots.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Tag(String);
-
-impl Tag {
-    pub(crate) fn new(hash: impl std::fmt::Display) -> Self {
-        Self(hash.to_string())
-    }
-
-    /// Adds another input of the answer.
-    pub(crate) fn and(mut self, more: impl std::fmt::Display) -> Self {
-        self.0.push('.');
-        self.0.push_str(&more.to_string());
-        self
-    }
-
-    /// Adds the erasures of a task, if there are any: an erasure changes the answer, not the hash.
-    pub(crate) fn erased(self, erasures: Option<Hash>) -> Self {
-        match erasures {
-            None => self,
-            Some(hash) => self.and(format_args!("e{hash}")),
-        }
-    }
-
-    /// Adds the tag to an answer's headers.
-    pub(crate) fn put(&self, headers: &mut HeaderMap) {
-        if let Ok(value) = HeaderValue::from_str(&format!("\"{}\"", self.0)) {
-            headers.insert(header::ETAG, value);
-        }
+/// Adds a tag to an answer's headers, as a strong ETag.
+pub(crate) fn put(tag: &Tag, headers: &mut HeaderMap) {
+    if let Ok(value) = HeaderValue::from_str(&format!("\"{}\"", tag.text())) {
+        headers.insert(header::ETAG, value);
     }
 }
 
@@ -72,7 +47,7 @@ impl Known {
     pub(crate) fn has(&self, tag: &Tag) -> bool {
         match self {
             Self::Nothing => false,
-            Self::Tags(tags) => tags.contains(&tag.0),
+            Self::Tags(tags) => tags.iter().any(|known| known == tag.text()),
             Self::Whatever => true,
         }
     }
@@ -120,7 +95,7 @@ impl<T: IntoResponse> IntoResponse for Tagged<T> {
             Self::Same(tag) => (tag, StatusCode::NOT_MODIFIED.into_response()),
             Self::New(tag, answer) => (tag, answer.into_response()),
         };
-        tag.put(response.headers_mut());
+        put(&tag, response.headers_mut());
         response
     }
 }
@@ -169,8 +144,8 @@ mod tests {
     fn an_erased_event_makes_another_tag() {
         let tag = |erasures| Tag::new("ab").erased(erasures);
         assert_eq!(tag(None), Tag::new("ab"));
-        assert_ne!(tag(Some(Hash([1; 32]))), tag(None));
-        assert_ne!(tag(Some(Hash([2; 32]))), tag(Some(Hash([1; 32]))));
+        assert_ne!(tag(Some(milepost::Hash([1; 32]))), tag(None));
+        assert_ne!(tag(Some(milepost::Hash([2; 32]))), tag(Some(milepost::Hash([1; 32]))));
     }
 
     #[test]

@@ -11,6 +11,7 @@
 //! summaries   summaries of all tasks, kept in memory, sorted and searched
 //! view        an engine as one caller sees it
 //! reader/     lineages as a person reads them, with maps that are kept
+//! tag         what an answer depends on
 //! forms/      conversions between the engine's types and the API's
 //! error       errors of the engine, missing rights, answers that are too large
 //! ```
@@ -26,9 +27,11 @@ pub mod operations;
 pub mod reader;
 mod serve;
 mod summaries;
+mod tag;
 mod view;
 
 pub use error::{Error, OperationResult};
 pub use serve::Serve;
 pub use summaries::{Columns, Found, Search, Shown, Summaries, VALUE_MAX};
-pub use view::{CHANGES, View, erasures};
+pub use tag::Tag;
+pub use view::{CHANGES, Seen, View, erasures, named_tag};

@@ -5,6 +5,7 @@
 use milepost_api::Call;
 
 use crate::error::OperationResult;
+use crate::tag::Tag;
 use crate::view::View;
 
 /// An operation that this crate performs.
@@ -28,4 +29,19 @@ pub trait Serve: Call {
     ///
     /// Those of the engine, `Forbidden` and `TooMuch`.
     fn serve(self, view: &View<'_>) -> OperationResult<Self::Answer>;
+
+    /// Returns the tag of the answer, of a read that has one. It is computed before the answer, so
+    /// that what changes in between gets the next tag.
+    ///
+    /// # Errors
+    ///
+    /// As [`Serve::serve`].
+    fn tag(&self, _view: &View<'_>) -> OperationResult<Option<Tag>> {
+        Ok(None)
+    }
+
+    /// Returns true if the answer is complete, and has its tag. A read may stop before its end.
+    fn is_complete(&self, _answer: &Self::Answer) -> bool {
+        true
+    }
 }

@@ -1,13 +1,18 @@
 //! The engine as its caller sees it: all of it for an admin, own tasks for a user, a single task
 //! for a token with that limit.
 
+use std::cell::OnceCell;
 use std::ops::Deref;
 
 use milepost::state::{ChangeLimits, Changes, diff_states_up_to};
 use milepost::{Checkpoint, Engine, Error, ErrorKind, Hash, Json, Point, Result, RunState, Task};
+use milepost_api::PointForm;
 use milepost_workspace::Snapshot;
 
 use crate::error::{self, OperationResult};
+use crate::forms;
+use crate::reader::Reader;
+use crate::tag::Tag;
 
 /// The maximum number of differences of two states in an answer.
 pub const CHANGES: usize = 10_000;
@@ -22,6 +27,9 @@ pub struct View<'a> {
     shown: milepost::View,
     /// The only task of a token with that limit.
     only: Option<&'a str>,
+    /// The reader whose maps are kept beyond this view.
+    kept: Option<&'a Reader>,
+    own: OnceCell<Reader>,
 }
 
 impl Deref for View<'_> {
@@ -39,7 +47,18 @@ impl<'a> View<'a> {
         if let Some(task) = only {
             shown = shown.only(task);
         }
-        Self { engine, shown, only }
+        Self { engine, shown, only, kept: None, own: OnceCell::new() }
+    }
+
+    /// Uses a reader, whose maps are kept for the next view.
+    #[must_use]
+    pub fn with_reader(self, reader: &'a Reader) -> Self {
+        Self { kept: Some(reader), ..self }
+    }
+
+    /// Returns the reader of lineages.
+    pub fn reader(&self) -> &Reader {
+        self.kept.unwrap_or_else(|| self.own.get_or_init(Reader::default))
     }
 
     /// Returns the whole engine for a caller who sees all tasks.
@@ -167,5 +186,45 @@ pub fn erasures(task: &Task) -> Result<Option<Hash>> {
     match task.erased() {
         0 => Ok(None),
         _ => Ok(Some(task.controls()?.hash)),
+    }
+}
+
+/// A point that the caller may see.
+#[derive(Debug)]
+pub struct Seen {
+    /// The point.
+    pub point: Point,
+    /// The chain hash there.
+    pub hash: Hash,
+    /// A tag by position and by the address's checkpoint. It does not cover erasures.
+    pub tag: Tag,
+}
+
+impl Seen {
+    /// Resolves an address.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: the address names nothing that the caller may see.
+    pub fn at(view: &View<'_>, address: &str) -> Result<Self> {
+        let point = view.point(address)?;
+        let hash = view.hash_at(&point)?;
+        // Lineages share the hash at their fork, and a label may move between checkpoints of a
+        // point, so the tag includes both.
+        let tag = named_tag(&point, Tag::new(hash).and(point.lineage));
+        Ok(Self { point, hash, tag })
+    }
+
+    /// Returns the point as a form.
+    pub fn form(&self) -> PointForm {
+        forms::point(&self.point, self.hash)
+    }
+}
+
+/// Adds the checkpoint of a point to a tag, if its address names one.
+pub fn named_tag(point: &Point, tag: Tag) -> Tag {
+    match point.checkpoint {
+        Some(checkpoint) => tag.and(checkpoint),
+        None => tag,
     }
 }

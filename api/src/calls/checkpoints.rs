@@ -124,6 +124,15 @@ call! {
 }
 
 call! {
+    /// Returns a checkpoint by its id, or by a unique prefix of 8 or more digits.
+    Checkpoint {
+        /// Its id, or 8 or more digits of its beginning
+        id,
+    }
+    "checkpoint" of "checkpoints": read get "/v1/checkpoints/{id}" -> (CheckpointForm); tag "Its id"
+}
+
+call! {
     /// Removes a checkpoint's mark. Its events stay until a cleanup finds them unneeded.
     Unmark {
         /// The checkpoint's id, or a unique prefix of 8 or more digits

@@ -11,7 +11,7 @@ use crate::output::{printable, words};
 /// Resolves an address. A failure has a hint.
 pub fn point(engine: &Engine, address: &str) -> Result<Point> {
     let point = engine.point(address);
-    point.map_err(|error| suggestions::of_point(&Local(engine), error.into(), address))
+    point.map_err(|error| suggestions::of_point(&Local::new(engine), error.into(), address))
 }
 
 /// Returns the next offset of a point's lineage.
@@ -33,7 +33,7 @@ pub const LABEL: &str = "a label is a name, as in `before-fix`";
 /// hint.
 pub fn task(engine: &Engine, id: &str) -> Result<Task> {
     existing(engine, id).map_err(|failure| match failure.kind() {
-        Some(ErrorKind::NotFound) => suggestions::of_task(&Local(engine), failure, id),
+        Some(ErrorKind::NotFound) => suggestions::of_task(&Local::new(engine), failure, id),
         _ => failure,
     })
 }

@@ -14,16 +14,16 @@ use milepost_api::{
     TaskForm, UserForm, VerifyForm,
 };
 use milepost_formats::{Progress, backup};
+use milepost_service::reader::Reader;
 use milepost_service::{forms, operations};
 use milepost_share::Share;
 use milepost_workspace::{Snapshot, TreePath};
 use serde_json::Value;
 
 use super::jobs::Listening;
-use super::readings::LocalReadings;
 use super::{
-    Backend, Bytes, Each, EachState, Followed, JobFailed, Readings, VerifyAsked, Way, captures,
-    hints, jobs, recovery,
+    Backend, Bytes, Each, EachState, Followed, JobFailed, VerifyAsked, Way, captures, hints, jobs,
+    recovery,
 };
 use crate::error::{Failure, Result};
 use crate::output::{JobBar, Out, note, words};
@@ -32,9 +32,13 @@ use crate::output::{JobBar, Out, note, words};
 const STEP: usize = 64 << 10;
 
 /// A store that this process has open.
-pub struct Local<'a>(pub &'a Engine);
+pub struct Local<'a>(&'a Engine, Reader);
 
-impl Local<'_> {
+impl<'a> Local<'a> {
+    pub fn new(engine: &'a Engine) -> Self {
+        Self(engine, Reader::default())
+    }
+
     /// Resolves a point that was found before, without the checkpoint that its address named: only
     /// the form has that.
     fn found(&self, point: &PointForm) -> Result<Point> {
@@ -56,11 +60,7 @@ impl Local<'_> {
 
 impl Backend for Local<'_> {
     fn way(&self) -> Way<'_> {
-        Way::Here(self.0)
-    }
-
-    fn readings(&self) -> Box<dyn Readings + '_> {
-        Box::new(LocalReadings::new(self.0))
+        Way::Here(self.0, &self.1)
     }
 
     fn summaries(

@@ -5,7 +5,6 @@
 //! ```text
 //! local       a store that this process has open
 //! remote      a store behind another program
-//! readings    lineages as rows, turns, overviews, metrics
 //! hints       tasks and points by what the user wrote
 //! suggestions hints for names that do not exist
 //! jobs        work in folders and on the disk
@@ -18,7 +17,6 @@ pub mod captures;
 pub mod hints;
 pub mod jobs;
 mod local;
-mod readings;
 pub mod recovery;
 mod remote;
 mod suggestions;
@@ -27,17 +25,19 @@ use std::ops::Range;
 
 use milepost::events::{MarkStatus, RunControl};
 use milepost::integrity::Anchor;
+use milepost::query::Condition;
 use milepost::state::MessageRange;
 use milepost::{Engine, Event, Header, Json};
 use milepost_api::calls::{AllCheckpoints, AllCheckpointsQuery, Lineages, TaskQuery, Tasks};
 use milepost_api::{
-    AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, EventForm, FileForm, JobAsked,
-    JobForm, JobResult, LineageForm, Listed, MarkGiven, MovedForm, PointForm, RestoredForm,
-    RetentionAsked, RetentionForm, ShareAsked, SharePlanForm, StoreForm, SummaryForm, TaskForm,
-    UserForm, VerifyForm,
+    AppendedForm, BisectedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, EventForm,
+    FileForm, JobAsked, JobForm, JobResult, LineageForm, Listed, MarkGiven, MovedForm, PointForm,
+    RestoredForm, RetentionAsked, RetentionForm, SeriesForm, ShareAsked, SharePlanForm, StoreForm,
+    SummaryForm, TaskForm, UserForm, VerifyForm,
 };
 use milepost_formats::Progress;
-use milepost_service::{Serve, View};
+use milepost_service::reader::{Reader, SeriesAxis};
+use milepost_service::{Serve, View, operations};
 use milepost_workspace::TreePath;
 use serde_json::Value;
 
@@ -45,7 +45,6 @@ use crate::error::Result;
 use crate::output::{JobBar, Out};
 use jobs::JobFailed;
 pub use local::Local;
-pub use readings::Readings;
 pub use remote::{Attempt, Remote, asking_again};
 
 /// Callback for events, one by one.
@@ -92,7 +91,7 @@ pub struct VerifyAsked {
 /// The way to a store.
 pub enum Way<'a> {
     /// This process has the store open.
-    Here(&'a Engine),
+    Here(&'a Engine, &'a Reader),
     /// Another process has it open.
     There(&'a Remote),
 }
@@ -106,9 +105,6 @@ pub trait Backend {
     fn url(&self) -> Option<&str> {
         None
     }
-
-    /// Returns the readings of the lineages, with what they keep.
-    fn readings(&self) -> Box<dyn Readings + '_>;
 
     /// Returns a page of tasks with what happened in them, newest first, or those of a prefix by
     /// id.
@@ -261,7 +257,9 @@ impl dyn Backend + '_ {
     /// Performs an operation.
     pub fn call<C: Serve>(&self, call: C) -> Result<C::Answer> {
         match self.way() {
-            Way::Here(engine) => Ok(call.serve(&View::new(engine, None, None))?),
+            Way::Here(engine, reader) => {
+                Ok(call.serve(&View::new(engine, None, None).with_reader(reader))?)
+            }
             Way::There(remote) => remote.call(&call),
         }
     }
@@ -269,7 +267,7 @@ impl dyn Backend + '_ {
     /// Performs a change of a task. In a store of this process, an interrupted restore of it is
     /// recovered first.
     pub fn change<C: Serve>(&self, task: &str, call: C) -> Result<C::Answer> {
-        if let Way::Here(engine) = self.way() {
+        if let Way::Here(engine, _) = self.way() {
             recovery::recover(engine, &engine.task(task)?, None)?;
         }
         self.call(call)
@@ -314,10 +312,36 @@ impl dyn Backend + '_ {
         Ok(self.call(Lineages::new(task))?.items)
     }
 
+    /// Returns the values of a metric by step before some points, in at most this many buckets.
+    pub fn series(&self, at: &[String], metric: &str, points: usize) -> Result<Vec<SeriesForm>> {
+        let (engine, reader) = match self.way() {
+            Way::Here(engine, reader) => (engine, reader),
+            Way::There(remote) => return remote.series(at, metric, points),
+        };
+        let point = |address: &String| {
+            let point = engine.point(address)?;
+            Ok((engine.task(&point.task)?, point))
+        };
+        let at = at.iter().map(point).collect::<milepost::Result<Vec<_>>>()?;
+        Ok(reader.series(&at, metric, SeriesAxis::Step, points)?)
+    }
+
+    /// Returns the first event of a history after which a condition holds.
+    pub fn bisect(&self, address: &str, when: &str) -> Result<BisectedForm> {
+        match self.way() {
+            Way::Here(engine, _) => {
+                let condition = when.parse::<Condition>()?;
+                let point = engine.point(address)?;
+                Ok(operations::bisect(&engine.view(), None, &point, &condition)?)
+            }
+            Way::There(remote) => remote.bisect(address, when),
+        }
+    }
+
     /// Returns the engine, if this process has the store open.
     pub fn engine(&self) -> Option<&Engine> {
         match self.way() {
-            Way::Here(engine) => Some(engine),
+            Way::Here(engine, _) => Some(engine),
             Way::There(_) => None,
         }
     }

@@ -192,7 +192,7 @@ fn on_found(store: &StoreArgs, command: &Command, out: &mut Out) -> Result<Attem
     let attached = needs.attached || needs.hooks && store.has_hooks();
     let attached = attached.then(|| attach(&engine)).flatten();
     let done = match command {
-        Command::Start(args) => start::run(&Local(&engine), args, made.as_deref(), out),
+        Command::Start(args) => start::run(&Local::new(&engine), args, made.as_deref(), out),
         command => on_store(store, &engine, command, out),
     };
     drop(attached);
@@ -212,7 +212,7 @@ fn on_store(store: &StoreArgs, engine: &Engine, command: &Command, out: &mut Out
         Command::Bisect(args) => bisect::run(store, engine, args, out),
         Command::Ui(args) => ui::run(engine, args, out),
         Command::Diff(args) if args.files => file_diff::run(engine, args, out),
-        command => on_source(&Local(engine), command, out),
+        command => on_source(&Local::new(engine), command, out),
     }
 }
 

@@ -27,7 +27,7 @@ const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" }
 /// Serves the page until a signal, to the user of this machine only: every caller needs a session,
 /// and sessions begin with a code.
 pub(super) fn run(engine: &Engine, args: &Ui, out: &mut Out) -> Result<()> {
-    let screen = screen(&Local(engine), args)?;
+    let screen = screen(&Local::new(engine), args)?;
     let options = ServerOptions::default().sessions_only(true).backups(milepost_formats::backup);
     let server = Server::new(engine, Tokens::none(), options)?;
     // A store with hooks has its socket already.

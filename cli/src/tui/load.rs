@@ -1,8 +1,10 @@
 //! Requests to the store, made while no key waits.
 
 use milepost_api::Big;
-use milepost_api::calls::Summary;
-use milepost_client::ReadQuery;
+use milepost_api::calls::{
+    Align, AlignQuery, MetricsQuery, Overview, OverviewQuery, Rows, RowsQuery, Summary,
+    TaskMetrics, Turns, TurnsQuery,
+};
 
 use super::actions;
 use super::app::{App, Place, Request};
@@ -11,7 +13,7 @@ use super::metrics::POINTS;
 use super::plan::{Deed, PlanError};
 use super::prompt::{Prompt, PromptFor};
 use super::task::{BUCKETS, Hunt, HuntFor, TaskView};
-use crate::backend::{Backend, Readings};
+use crate::backend::Backend;
 use crate::error::{Failure, Result};
 use crate::output::{count, printable, words};
 use crate::terminal::Tone;
@@ -22,7 +24,6 @@ const TASKS: usize = 100;
 /// A store, and what is kept of its lineages.
 pub struct Reading<'a> {
     pub source: &'a dyn Backend,
-    pub readings: Box<dyn Readings + 'a>,
 }
 
 impl Reading<'_> {
@@ -49,18 +50,21 @@ impl Reading<'_> {
                 if let Some(view) = &mut app.compare {
                     let [a, b] = &view.addresses;
                     let limit = usize::try_from(*limit).unwrap_or(usize::MAX);
-                    let page = self.readings.align(a, b, *from, limit)?;
+                    let (from_line, limit) = (Some(Big(*from)), Some(limit));
+                    let query = AlignQuery { from: from_line, limit, texts: false };
+                    let page = self.source.call(Align::new(a, b, query))?;
                     view.take(*from, page);
                 }
             }
             Request::MetricNames => {
                 if let Some(view) = &mut app.metrics {
-                    view.names = Some(self.readings.metrics(&view.task, view.lineage)?);
+                    let query = MetricsQuery { lineage: Some(view.lineage.0) };
+                    view.names = Some(self.source.call(TaskMetrics::new(&view.task, query))?);
                 }
             }
             Request::Series(name) => {
                 if let Some(view) = &mut app.metrics {
-                    let series = self.readings.series(&view.at, name, POINTS)?;
+                    let series = self.source.series(&view.at, name, POINTS)?;
                     view.series.put(name.clone(), series);
                 }
             }
@@ -72,24 +76,25 @@ impl Reading<'_> {
     /// Makes a request of the open task.
     fn of_task(&self, request: &Request, app: &mut App) -> Result<()> {
         let Some(view) = &mut app.task else { return Ok(()) };
-        let (id, lineage) = (view.form.id.clone(), Some(view.lineage));
-        let query = ReadQuery { lineage, ..ReadQuery::default() };
+        let (id, lineage) = (view.form.id.clone(), Some(view.lineage.0));
         let limit = |count: u64| Some(usize::try_from(count).unwrap_or(usize::MAX));
         match request {
             Request::Locate => {
-                let near = view.placing;
-                let query = ReadQuery { near, limit: Some(1), ..query };
-                view.take_place(&self.readings.turns(&id, query)?);
+                let near = view.placing.map(Big);
+                let query = TurnsQuery { lineage, near, limit: Some(1), ..TurnsQuery::default() };
+                view.take_place(&self.source.call(Turns::new(&id, query))?);
             }
             Request::Turns(from, count) => {
-                let query = ReadQuery { from: Some(*from), limit: limit(*count), ..query };
-                let page = self.readings.turns(&id, query)?;
+                let (first, limit) = (Some(Big(*from)), limit(*count));
+                let query = TurnsQuery { lineage, from: first, limit, ..TurnsQuery::default() };
+                let page = self.source.call(Turns::new(&id, query))?;
                 view.take_turns(*from, page);
             }
             Request::Rows(from, count) => {
-                let (begin, to) = (Some(*from), Some(*from + *count));
-                let query = ReadQuery { from: begin, to, limit: limit(*count), ..query };
-                let page = self.readings.rows(&id, query)?;
+                let (begin, to) = (Some(Big(*from)), Some(Big(*from + *count)));
+                let limit = limit(*count);
+                let query = RowsQuery { lineage, from: begin, to, limit, ..RowsQuery::default() };
+                let page = self.source.call(Rows::new(&id, query))?;
                 view.rows.add(*from, page.items);
             }
             Request::Document(key) => {
@@ -103,11 +108,12 @@ impl Reading<'_> {
             }
             Request::Summary => view.summary = Some(self.source.call(Summary::new(&id))?),
             Request::Overview(lineage) => {
-                let overview = self.readings.overview(&id, *lineage, BUCKETS)?;
+                let query = OverviewQuery { lineage: Some(lineage.0), buckets: Some(BUCKETS) };
+                let overview = self.source.call(Overview::new(&id, query))?;
                 view.take_overview(*lineage, overview);
             }
             Request::FirstWhere(condition) => {
-                let found = self.readings.bisect(&view.address_of_head(), condition)?;
+                let found = self.source.bisect(&view.address_of_head(), condition)?;
                 view.go(found.event.event.offset.0);
                 let step = found.step.map(|step| format!(" in step {step}")).unwrap_or_default();
                 let states = count(found.states.0, "state");
@@ -176,11 +182,11 @@ impl Reading<'_> {
         let Some(query) = hunt.query(view) else { return none() };
         let (found, next) = match hunt.is_forward {
             true => {
-                let page = self.readings.rows(&id, query)?;
+                let page = self.source.call(Rows::new(&id, query))?;
                 (page.items.first().map(|row| row.offset.0), page.next.map(|next| next.0))
             }
             false => {
-                let from = query.from;
+                let from = query.from.map(|from| from.0);
                 (self.last(&id, query)?, from)
             }
         };
@@ -198,13 +204,13 @@ impl Reading<'_> {
     /// Goes to the beginning of the next or the previous turn, while events are shown.
     fn turn(&self, view: &mut TaskView, is_forward: bool) -> Result<Option<String>> {
         let cursor = view.rows.cursor;
-        let query = ReadQuery {
-            lineage: Some(view.lineage),
-            near: Some(cursor),
+        let query = TurnsQuery {
+            lineage: Some(view.lineage.0),
+            near: Some(Big(cursor)),
             limit: Some(3),
-            ..ReadQuery::default()
+            ..TurnsQuery::default()
         };
-        let page = self.readings.turns(&view.form.id, query)?;
+        let page = self.source.call(Turns::new(&view.form.id, query))?;
         let mut first = page.items.iter().map(|turn| turn.first.0);
         let found = match is_forward {
             true => first.find(|first| *first > cursor),
@@ -225,7 +231,8 @@ impl Reading<'_> {
         (step, first): (Big, u64),
     ) -> Result<Option<String>> {
         let id = view.form.id.clone();
-        let page = hunt.query(view).map(|query| self.readings.rows(&id, query)).transpose()?;
+        let page =
+            hunt.query(view).map(|query| self.source.call(Rows::new(&id, query))).transpose()?;
         let (rows, next) = page.map_or_else(Default::default, |page| (page.items, page.next));
         let end = match (rows.first(), next) {
             (Some(row), _) if row.kind == "step_started" => row.offset.0.saturating_sub(1),
@@ -236,9 +243,9 @@ impl Reading<'_> {
             }
             (None, None) => view.head().saturating_sub(1),
         };
-        let (lineage, near) = (Some(view.lineage), Some(end));
-        let query = ReadQuery { lineage, near, limit: Some(1), ..ReadQuery::default() };
-        let page = self.readings.turns(&id, query)?;
+        let (lineage, near) = (Some(view.lineage.0), Some(Big(end)));
+        let query = TurnsQuery { lineage, near, limit: Some(1), ..TurnsQuery::default() };
+        let page = self.source.call(Turns::new(&id, query))?;
         if page.read.0 <= end && page.read < page.head {
             view.hunt = Some(Hunt { at: end, ..hunt });
             return Ok(None);
@@ -251,13 +258,13 @@ impl Reading<'_> {
     }
 
     /// Returns the last event of a part, which may be read in several answers.
-    fn last(&self, task: &str, mut query: ReadQuery) -> Result<Option<u64>> {
+    fn last(&self, task: &str, mut query: RowsQuery) -> Result<Option<u64>> {
         let mut last = None;
         loop {
-            let page = self.readings.rows(task, query.clone())?;
+            let page = self.source.call(Rows::new(task, query.clone()))?;
             last = page.items.last().map(|row| row.offset.0).or(last);
             match page.next {
-                Some(next) => query.from = Some(next.0),
+                Some(next) => query.from = Some(next),
                 None => return Ok(last),
             }
         }

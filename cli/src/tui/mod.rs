@@ -82,7 +82,7 @@ pub fn check(out: &Out) -> Result<()> {
 /// Shows a store until the user leaves. Prints the last address.
 pub fn run(source: &dyn Backend, address: Option<&str>, out: &mut Out) -> Result<()> {
     check(out)?;
-    let reading = Reading { source, readings: source.readings() };
+    let reading = Reading { source };
     let mut app = App { url: source.url().map(str::to_owned), ..App::new() };
     // An address that leads nowhere fails before the terminal is set up.
     if let Some(address) = address {

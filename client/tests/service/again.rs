@@ -2,7 +2,7 @@
 
 use milepost::{Engine, Options};
 use milepost_client::api::Big;
-use milepost_client::calls::{Lineages, Task};
+use milepost_client::calls::{Lineages, Point, Task};
 use milepost_client::codec::{Message, RunControl};
 use milepost_client::{Append, Client, ErrorKind, Guidance, Mark, Restore};
 use milepost_server::attach;
@@ -29,7 +29,7 @@ async fn an_append_whose_answer_is_lost_is_appended_once_and_answered() {
     assert!(appended.repeated, "the first try had appended it");
     assert_eq!((appended.first, appended.next), (Big(5), Big(7)));
     assert_eq!(served.head("essay"), 7);
-    let marked = served.client().point("essay@two").await.unwrap();
+    let marked = served.client().call(&Point::new("essay@two")).await.unwrap();
     assert_eq!(appended.checkpoint, marked.checkpoint);
 }
 

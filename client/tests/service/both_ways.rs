@@ -2,11 +2,12 @@
 
 use milepost::Mark;
 use milepost::events::MarkStatus;
-use milepost_client::api::{EraseAsked, PinAsked, SwitchAsked};
+use milepost_client::api::{Big, EraseAsked, PinAsked, SwitchAsked};
 use milepost_client::calls::{
-    AliasQuery, AllCheckpoints, AllCheckpointsQuery, Attachments, CheckpointQuery, Checkpoints,
-    Erase, Folders, Lineages, Pin, Pins, Redo, Summary, Switch, Task, TaskQuery, Tasks, Unmark,
-    UnmarkAll, UnmarkQuery, Unpin,
+    AliasQuery, Align, AlignQuery, AllCheckpoints, AllCheckpointsQuery, Attachments, Checkpoint,
+    CheckpointQuery, Checkpoints, Erase, FileChanges, Folders, Lineages, MetricsQuery, Overview,
+    OverviewQuery, Pin, Pins, Point, Redo, Rows, RowsQuery, Search, SearchQuery, Summary, Switch,
+    Task, TaskMetrics, TaskQuery, Tasks, Turns, TurnsQuery, Unmark, UnmarkAll, UnmarkQuery, Unpin,
 };
 use milepost_client::{Client, Error};
 use milepost_service::{Serve, View};
@@ -117,4 +118,42 @@ async fn a_repeated_change_says_the_same_in_this_process_and_over_http() {
     let erase = Erase::new("essay/0@1", EraseAsked::default());
     erase.clone().serve(&View::new(&served.engine, None, None)).unwrap();
     compare(&served, &client, erase).await;
+}
+
+#[tokio::test]
+async fn readings_are_the_same_in_this_process_and_over_http() {
+    let served = Served::with_files().await;
+    let client = served.client();
+    for task in ["essay", "none"] {
+        for (lineage, limit, failed) in [(None, None, false), (Some(0), Some(1), true)] {
+            let rows = RowsQuery { lineage, limit, failed, ..RowsQuery::default() };
+            compare(&served, &client, Rows::new(task, rows)).await;
+            let turns = TurnsQuery { lineage, limit, failed, ..TurnsQuery::default() };
+            compare(&served, &client, Turns::new(task, turns)).await;
+            let overview = OverviewQuery { lineage, buckets: limit };
+            compare(&served, &client, Overview::new(task, overview)).await;
+            compare(&served, &client, TaskMetrics::new(task, MetricsQuery { lineage })).await;
+        }
+    }
+    let (from, to) = (Some(Big(3)), Some(Big(1)));
+    let rows = RowsQuery { from, to, ..RowsQuery::default() };
+    compare(&served, &client, Rows::new("essay", rows)).await;
+    let turns = TurnsQuery { from, near: to, ..TurnsQuery::default() };
+    compare(&served, &client, Turns::new("essay", turns)).await;
+    for limit in [None, Some(0), Some(1001)] {
+        let align = AlignQuery { limit, ..AlignQuery::default() };
+        compare(&served, &client, Align::new("essay@one", "essay", align)).await;
+        let search = SearchQuery { limit, text: Some("hello".into()), ..SearchQuery::default() };
+        compare(&served, &client, Search::new(search)).await;
+    }
+    compare(&served, &client, Search::new(SearchQuery::default())).await;
+    for address in ["essay", "essay@one", "essay/0@2", "essay@99", "none"] {
+        compare(&served, &client, Point::new(address)).await;
+        compare(&served, &client, FileChanges::new("essay@files", address)).await;
+    }
+    let marks = Checkpoints::new("essay", CheckpointQuery::default());
+    let marks = marks.serve(&View::new(&served.engine, None, None)).unwrap().items;
+    for id in [&marks[0].id.to_string(), "0123456789", "01234", "no id"] {
+        compare(&served, &client, Checkpoint::new(id)).await;
+    }
 }

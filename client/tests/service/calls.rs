@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use milepost_client::api::{Big, EraseAsked, FileChangeForm, FileChangeKind, PinAsked, StatsForm};
 use milepost_client::calls::{
-    AllCheckpoints, AllCheckpointsQuery, CheckpointQuery, Checkpoints, Erase, Lineages, Pin, Pins,
-    Summary, Task, TaskQuery, Tasks, Unmark, Unpin,
+    AllCheckpoints, AllCheckpointsQuery, Checkpoint, CheckpointQuery, Checkpoints, Erase,
+    FileChanges, Lineages, Pin, Pins, Point, Summary, Task, TaskQuery, Tasks, Unmark, Unpin,
 };
 use milepost_client::codec::{
     ArtifactsEdited, Body, Json, MarkStatus, Message, RunControl, TreePath,
@@ -153,7 +153,7 @@ pub async fn append() {
     let again = client.append("essay", many).await.unwrap();
     assert!(again.repeated && again.checkpoint == done.checkpoint);
     let id = done.checkpoint.unwrap().to_string();
-    let checkpoint = client.checkpoint(&id).await.unwrap();
+    let checkpoint = client.call(&Checkpoint::new(&id)).await.unwrap();
     assert_eq!(checkpoint.aliases, ["m-1"]);
     let elsewhere = Append::from(message("x")).lineage(7);
     let error = client.append("essay", elsewhere).await.unwrap_err();
@@ -183,9 +183,9 @@ pub async fn events() {
 pub async fn point() {
     let served = Served::with_essay().await;
     let client = served.client();
-    let point = client.point("essay@one").await.unwrap();
+    let point = client.call(&Point::new("essay@one")).await.unwrap();
     assert_eq!((point.address.as_str(), point.offset), ("essay/0@3", Big(3)));
-    assert_eq!(client.point("essay/0@3").await.unwrap().hash, point.hash);
+    assert_eq!(client.call(&Point::new("essay/0@3")).await.unwrap().hash, point.hash);
 }
 
 pub async fn event() {
@@ -248,7 +248,7 @@ pub async fn file_changes() {
     let task = served.engine.task("essay").unwrap();
     workspace.capture(&served.engine, &task, None).unwrap();
     let client = served.client();
-    let changes = client.file_changes("essay@files", "essay").await.unwrap();
+    let changes = client.call(&FileChanges::new("essay@files", "essay")).await.unwrap();
     let name = |change: &FileChangeForm| (change.path().unwrap().to_string(), change.change);
     let names: Vec<_> = changes.items.iter().map(name).collect();
     let expected = [
@@ -257,9 +257,9 @@ pub async fn file_changes() {
         ("new".to_owned(), FileChangeKind::Added),
     ];
     assert_eq!((names, changes.more), (expected.to_vec(), false));
-    let none = client.file_changes("essay", "essay").await.unwrap();
+    let none = client.call(&FileChanges::new("essay", "essay")).await.unwrap();
     assert!(none.items.is_empty());
-    let error = client.file_changes("essay@0", "essay").await.unwrap_err();
+    let error = client.call(&FileChanges::new("essay@0", "essay")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 

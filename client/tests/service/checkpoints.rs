@@ -2,8 +2,8 @@
 
 use milepost_client::api::Big;
 use milepost_client::calls::{
-    AllCheckpoints, AllCheckpointsQuery, CheckpointOrder, CheckpointQuery, Checkpoints, Unmark,
-    UnmarkAll, UnmarkQuery,
+    AllCheckpoints, AllCheckpointsQuery, Checkpoint, CheckpointOrder, CheckpointQuery, Checkpoints,
+    Unmark, UnmarkAll, UnmarkQuery,
 };
 use milepost_client::codec::{Json, MarkCause, MarkStatus};
 use milepost_client::{ErrorKind, Mark};
@@ -74,8 +74,8 @@ pub async fn checkpoint() {
     let client = served.client();
     let marked = client.mark("essay", Mark::new()).await.unwrap();
     let id = marked.id.to_string();
-    assert_eq!(client.checkpoint(&id).await.unwrap(), marked);
-    assert_eq!(client.checkpoint(&id[..8]).await.unwrap(), marked);
+    assert_eq!(client.call(&Checkpoint::new(&id)).await.unwrap(), marked);
+    assert_eq!(client.call(&Checkpoint::new(&id[..8])).await.unwrap(), marked);
 }
 
 pub async fn unmark() {
@@ -83,7 +83,7 @@ pub async fn unmark() {
     let client = served.client();
     let id = client.mark("essay", Mark::new()).await.unwrap().id.to_string();
     client.call(&Unmark::new(&id)).await.unwrap();
-    let error = client.checkpoint(&id).await.unwrap_err();
+    let error = client.call(&Checkpoint::new(&id)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 
@@ -105,6 +105,6 @@ pub async fn unmark_all() {
     let query = UnmarkQuery { filter, ..UnmarkQuery::default() };
     assert_eq!(client.call(&UnmarkAll::new(query)).await.unwrap().removed, Big(2));
     for (id, is_there) in ids.iter().zip([false, true, false, true]) {
-        assert_eq!(client.checkpoint(id).await.is_ok(), is_there);
+        assert_eq!(client.call(&Checkpoint::new(id)).await.is_ok(), is_there);
     }
 }

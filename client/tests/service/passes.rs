@@ -3,6 +3,7 @@
 use milepost::events::{ArtifactsEdited, Message};
 use milepost::state::RunReducer;
 use milepost::{Mark, Reducer as _};
+use milepost_client::calls::Checkpoint;
 use milepost_client::codec::Json;
 use milepost_client::{ErrorKind, StatesQuery};
 
@@ -19,7 +20,7 @@ pub async fn states() {
         let found = states.next().await.unwrap().unwrap();
         assert_eq!(found.checkpoint.label.as_deref(), Some(label));
         let id = found.checkpoint.id.to_string();
-        assert_eq!(found.checkpoint, client.checkpoint(&id).await.unwrap());
+        assert_eq!(found.checkpoint, client.call(&Checkpoint::new(&id)).await.unwrap());
         let alone = client.state(&format!("@{id}")).await.unwrap();
         assert_eq!((found.point, found.state), (alone.point, alone.state));
     }

@@ -3,8 +3,11 @@
 use milepost::events::{Message, StepFinished, StepStarted, ToolCalled, ToolReturned};
 use milepost::{Append, Json, Mark};
 use milepost_client::api::{AlignOp, Big, EraseAsked, ShareAsked};
-use milepost_client::calls::{Erase, Unmark};
-use milepost_client::{Client, ErrorKind, ReadQuery, SeriesQuery};
+use milepost_client::calls::{
+    Align, AlignQuery, Erase, MetricsQuery, Overview, OverviewQuery, Rows, RowsQuery, Search,
+    SearchQuery, TaskMetrics, Turns, TurnsQuery, Unmark,
+};
+use milepost_client::{Client, ErrorKind, SeriesQuery};
 use milepost_codec::{Body, Float};
 
 use crate::served::Served;
@@ -34,36 +37,48 @@ async fn run() -> (Served, Client) {
     (served, client)
 }
 
-fn failed() -> ReadQuery {
-    ReadQuery { failed: true, ..ReadQuery::default() }
+fn failed_rows() -> RowsQuery {
+    RowsQuery { failed: true, ..RowsQuery::default() }
+}
+
+fn failed_hits() -> SearchQuery {
+    SearchQuery { failed: true, ..SearchQuery::default() }
+}
+
+fn align_of(a: &str, b: &str, from: u64, limit: Option<usize>) -> Align {
+    Align::new(a, b, AlignQuery { from: Some(Big(from)), limit, texts: false })
+}
+
+fn failed_turns() -> TurnsQuery {
+    TurnsQuery { failed: true, ..TurnsQuery::default() }
 }
 
 pub async fn rows() {
     let (_served, client) = run().await;
-    let query = ReadQuery { from: Some(3), limit: Some(2), ..ReadQuery::default() };
-    let page = client.rows("run", query).await.unwrap();
+    let query = RowsQuery { from: Some(Big(3)), limit: Some(2), ..RowsQuery::default() };
+    let page = client.call(&Rows::new("run", query)).await.unwrap();
     assert_eq!((page.next, page.head), (Some(Big(5)), Big(51)));
     let [called, returned] = &page.items[..] else { panic!("{page:?}") };
     assert_eq!(called.text, "bash make test");
     assert_eq!((returned.tool.as_deref(), returned.ok), (Some("bash"), Some(true)));
     // The call and its result came with one commit, and so at one time.
     assert_eq!(returned.took_us, None);
-    let page = client.rows("run", failed()).await.unwrap();
+    let page = client.call(&Rows::new("run", failed_rows())).await.unwrap();
     assert_eq!((page.items.len(), page.next), (1, None));
     assert_eq!(page.items[0].text, "failed: 3 tests");
-    let text = ReadQuery { text: Some("7 TESTS".into()), ..ReadQuery::default() };
-    assert_eq!(client.rows("run", text).await.unwrap().items.len(), 1);
-    let kind = ReadQuery { kind: Some("step_started".into()), ..ReadQuery::default() };
-    assert_eq!(client.rows("run", kind).await.unwrap().items.len(), 10);
-    let kind = ReadQuery { kind: Some("steps".into()), ..ReadQuery::default() };
-    let error = client.rows("run", kind).await.unwrap_err();
+    let text = RowsQuery { text: Some("7 TESTS".into()), ..RowsQuery::default() };
+    assert_eq!(client.call(&Rows::new("run", text)).await.unwrap().items.len(), 1);
+    let kind = RowsQuery { kind: Some("step_started".into()), ..RowsQuery::default() };
+    assert_eq!(client.call(&Rows::new("run", kind)).await.unwrap().items.len(), 10);
+    let kind = RowsQuery { kind: Some("steps".into()), ..RowsQuery::default() };
+    let error = client.call(&Rows::new("run", kind)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
 }
 
 pub async fn turns() {
     let (served, client) = run().await;
-    let query = ReadQuery { from: Some(2), limit: Some(3), ..ReadQuery::default() };
-    let page = client.turns("run", query).await.unwrap();
+    let query = TurnsQuery { from: Some(Big(2)), limit: Some(3), ..TurnsQuery::default() };
+    let page = client.call(&Turns::new("run", query)).await.unwrap();
     assert_eq!((page.next, page.total, page.read, page.head), {
         (Some(Big(5)), Big(10), Big(51), Big(51))
     });
@@ -75,19 +90,19 @@ pub async fn turns() {
     assert_eq!(turn.failed.as_deref(), Some("3 tests"));
     assert_eq!((turn.calls[0].tool.as_str(), turn.calls[0].ok), ("bash", Some(false)));
     assert_eq!(turn.metrics["loss"].0, 0.25);
-    let all = client.turns("run", failed()).await.unwrap().items;
+    let all = client.call(&Turns::new("run", failed_turns())).await.unwrap().items;
     assert_eq!(&all[..], std::slice::from_ref(turn));
-    let near = ReadQuery { near: Some(17), limit: Some(1), ..ReadQuery::default() };
-    assert_eq!(client.turns("run", near).await.unwrap().items[0], *turn);
-    let text = ReadQuery { text: Some("8 tests".into()), ..ReadQuery::default() };
-    assert_eq!(client.turns("run", text).await.unwrap().items[0].number, Big(8));
+    let near = TurnsQuery { near: Some(Big(17)), limit: Some(1), ..TurnsQuery::default() };
+    assert_eq!(client.call(&Turns::new("run", near)).await.unwrap().items[0], *turn);
+    let text = TurnsQuery { text: Some("8 tests".into()), ..TurnsQuery::default() };
+    assert_eq!(client.call(&Turns::new("run", text)).await.unwrap().items[0].number, Big(8));
     // What is appended is read on.
     served.engine.task("run").unwrap().append(Append::batch(step(10, true))).unwrap();
-    let page = client.turns("run", ReadQuery::default()).await.unwrap();
+    let page = client.call(&Turns::new("run", TurnsQuery::default())).await.unwrap();
     assert_eq!((page.total, page.read), (Big(11), Big(56)));
     // An event that is erased is not shown from what was read before.
     client.call(&Erase::new("run@17", EraseAsked::default())).await.unwrap();
-    let turn = &client.turns("run", failed()).await.unwrap().items[0];
+    let turn = &client.call(&Turns::new("run", failed_turns())).await.unwrap().items[0];
     assert_eq!((turn.number, turn.said.as_deref()), (Big(3), None));
 }
 
@@ -97,39 +112,51 @@ pub async fn marks() {
     let marked = task.checkpoint(Mark::new().label("good")).unwrap();
     // A lineage that inherits the mark names it too.
     let fork = client.branch("run", None).await.unwrap();
-    let query = ReadQuery { lineage: Some(fork.id), ..ReadQuery::default() };
-    for query in [ReadQuery::default(), query] {
-        let turns = client.turns("run", query.clone()).await.unwrap();
+    for lineage in [None, Some(fork.id.0)] {
+        let query = TurnsQuery { lineage, ..TurnsQuery::default() };
+        let turns = client.call(&Turns::new("run", query)).await.unwrap();
         let turn = turns.items.iter().find_map(|turn| turn.mark.as_ref()).unwrap();
         assert_eq!((turn.id, turn.label.as_deref()), (Some(marked.id), Some("good")));
         let kind = Some("checkpoint_marked".into());
-        let rows = client.rows("run", ReadQuery { kind, ..query }).await.unwrap();
+        let query = RowsQuery { lineage, kind, ..RowsQuery::default() };
+        let rows = client.call(&Rows::new("run", query)).await.unwrap();
         assert_eq!(rows.items[0].mark.as_ref().unwrap().id, Some(marked.id));
     }
-    let aligned = client.align("run", "run", 9, None).await.unwrap();
+    let aligned = client.call(&align_of("run", "run", 9, None)).await.unwrap();
     let turn = aligned.items[0].a.as_ref().unwrap();
     assert_eq!(turn.mark.as_ref().unwrap().id, Some(marked.id));
     client.call(&Unmark::new(marked.id.to_string())).await.unwrap();
-    let turns = client.turns("run", ReadQuery::default()).await.unwrap();
+    let turns = client.call(&Turns::new("run", TurnsQuery::default())).await.unwrap();
     let turn = turns.items.iter().find_map(|turn| turn.mark.as_ref()).unwrap();
     assert_eq!((turn.id, turn.label.as_deref()), (None, Some("good")));
 }
 
 pub async fn overview() {
     let (_served, client) = run().await;
-    let whole = client.overview("run", None, Some(1)).await.unwrap();
+    let whole = client
+        .call(&Overview::new("run", OverviewQuery { lineage: None, buckets: Some(1) }))
+        .await
+        .unwrap();
     assert_eq!((whole.buckets.len(), whole.turns, whole.width), (1, Big(10), Big(64)));
     let all = &whole.buckets[0];
     assert_eq!((all.events, all.steps, all.calls, all.failed), (Big(51), Big(10), Big(10), Big(1)));
-    let buckets = client.overview("run", None, None).await.unwrap().buckets;
+    let buckets = client
+        .call(&Overview::new("run", OverviewQuery { lineage: None, buckets: None }))
+        .await
+        .unwrap()
+        .buckets;
     assert_eq!(buckets.len(), 51);
-    let error = client.overview("run", None, Some(0)).await.unwrap_err();
+    let error = client
+        .call(&Overview::new("run", OverviewQuery { lineage: None, buckets: Some(0) }))
+        .await
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
 }
 
 pub async fn task_metrics() {
     let (_served, client) = run().await;
-    let metrics = client.task_metrics("run", None).await.unwrap().items;
+    let metrics =
+        client.call(&TaskMetrics::new("run", MetricsQuery::default())).await.unwrap().items;
     let [loss] = &metrics[..] else { panic!("{metrics:?}") };
     assert_eq!((loss.name.as_str(), loss.count), ("loss", Big(10)));
     assert_eq!((loss.last.0, loss.max.0), (0.1, 1.0));
@@ -159,13 +186,13 @@ pub async fn align() {
     let bodies = || [step(3, true), step(4, true)].concat();
     let other = Body::from(Message::text("assistant", "I give up."));
     fork.append(Append::batch([bodies(), vec![other]].concat())).unwrap();
-    let aligned = client.align("run/0@26", "run/1", 0, None).await.unwrap();
+    let aligned = client.call(&align_of("run/0@26", "run/1", 0, None)).await.unwrap();
     assert_eq!((aligned.common, aligned.next), (Big(5), None));
     assert_eq!((aligned.counts.same, aligned.counts.only_b), (Big(5), Big(1)));
     let last = aligned.items.last().unwrap();
     assert_eq!((last.op, &last.a), (AlignOp::OnlyB, &None));
     assert_eq!(last.b.as_ref().unwrap().said.as_deref(), Some("I give up."));
-    let page = client.align("run/0@26", "run/1", 4, Some(1)).await.unwrap();
+    let page = client.call(&align_of("run/0@26", "run/1", 4, Some(1))).await.unwrap();
     assert_eq!((page.items.len(), page.next), (1, Some(Big(5))));
 }
 
@@ -198,10 +225,10 @@ pub async fn search() {
     let (served, client) = run().await;
     let other = served.engine.start_task("other", "local").unwrap();
     other.append(Append::batch(step(7, true))).unwrap();
-    let text = ReadQuery { text: Some("7 TESTS".into()), limit: Some(1), ..Default::default() };
+    let text = SearchQuery { text: Some("7 TESTS".into()), limit: Some(1), ..Default::default() };
     let (mut found, mut cursor) = (Vec::new(), None);
     loop {
-        let page = client.search(text.clone(), cursor.as_deref()).await.unwrap();
+        let page = client.call(&Search::new(SearchQuery { cursor, ..text.clone() })).await.unwrap();
         found.extend(page.items.into_iter().map(|hit| hit.address));
         match page.next {
             Some(next) => cursor = Some(next),
@@ -213,11 +240,14 @@ pub async fn search() {
         new.append(Append::batch(step(7, true))).unwrap();
     }
     assert_eq!(found, ["other/0@4", "run/0@39"]);
-    let hits = client.search(failed(), None).await.unwrap().items;
+    let hits = client.call(&Search::new(failed_hits())).await.unwrap().items;
     assert_eq!((hits.len(), hits[0].row.text.as_str()), (1, "failed: 3 tests"));
-    let error = client.search(ReadQuery::default(), None).await.unwrap_err();
+    let error = client.call(&Search::new(SearchQuery::default())).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
-    let error = client.search(failed(), Some("1.2")).await.unwrap_err();
+    let error = client
+        .call(&Search::new(SearchQuery { cursor: Some("1.2".into()), ..failed_hits() }))
+        .await
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
 }
 

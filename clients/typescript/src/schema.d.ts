@@ -631,8 +631,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Searches the events of all tasks, the newest task first. A page may have few hits, or none, and
-         *     still a `next`: the search stopped to answer.
+         * Searches the events of all tasks, the newest task first. A page may have few hits, or none,
+         *     and still a `next`: the search stopped to answer.
          */
         get: operations["search"];
         put?: never;
@@ -946,8 +946,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Returns the metrics of a lineage: names, counts, and the last, least and greatest values. While
-         *     `read` is less than `head`, the same request reads on.
+         * Returns the metrics of a lineage: names, counts, and the last, least and greatest values.
+         *     While `read` is less than `head`, the same request reads on.
          */
         get: operations["task_metrics"];
         put?: never;
@@ -966,8 +966,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Returns counts of a lineage, including the events before its fork, in buckets of equal width.
-         *     While `read` is less than `head`, the same request reads on.
+         * Returns counts of a lineage, including the events before its fork, in buckets of equal
+         *     width. While `read` is less than `head`, the same request reads on.
          */
         get: operations["overview"];
         put?: never;
@@ -1117,9 +1117,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Returns turns of a lineage, including those before its fork. With `text` or `failed` a page may
-         *     have few turns, or none, and still a `next`. While `read` is less than `head`, the same request
-         *     reads on.
+         * Returns turns of a lineage, including those before its fork. With `text` or `failed` a page
+         *     may have few turns, or none, and still a `next`. While `read` is less than `head`, the same
+         *     request reads on.
          */
         get: operations["turns"];
         put?: never;

@@ -14,8 +14,8 @@ use milepost_client::Client;
 use milepost_client::EventQuery;
 use milepost_client::api::{CheckpointForm, SwitchAsked};
 use milepost_client::calls::{
-    self, AliasQuery, Attachments, CheckpointOrder as ClientOrder, Checkpoints, Lineages, Switch,
-    Unmark,
+    self, AliasQuery, Attachments, CheckpointOrder as ClientOrder, Checkpoints, Lineages, Point,
+    Switch, Unmark,
 };
 use milepost_langgraph::{Thread, ThreadReducer};
 use milepost_service::forms;
@@ -215,7 +215,7 @@ impl Source {
             }
             Self::There(client) => {
                 let address = address(task, mark.lineage, AddressTarget::Head);
-                let head = client.point(&address).await?.offset.0;
+                let head = client.call(&Point::new(&address)).await?.offset.0;
                 let query = calls::CheckpointQuery {
                     lineage: Some(mark.lineage.0),
                     limit: Some(1),

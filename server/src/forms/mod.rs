@@ -11,13 +11,12 @@ use jiff::tz::TimeZone;
 
 pub(crate) use append::{EventGiven, Line, LineGiven};
 pub(crate) use milepost_api::{
-    AlignmentForm, AppendedForm, Big, BisectedForm, BlamedForm, BranchAsked, ChangesForm,
-    CheckpointForm, CheckpointGiven, ControlAsked, ControlForm, EventAt, Fields, FileChangesForm,
-    FileForm, GuidanceAsked, HitsForm, LineageForm, Listed, MetricsForm, MovedForm, OverviewForm,
-    PointForm, Problem, RangeForm, RestoreAsked, RestorePlanForm, RestoredForm, RetentionAsked,
-    RetentionForm, RowsForm, SeriesForm, ShareAsked, SharePlanForm, StateOrPart, StatsForm,
-    SummariesForm, SummaryForm, TaskForm, TaskGiven, TurnsForm, UndoFolderAsked, VerifyAsked,
-    VerifyForm,
+    AppendedForm, Big, BisectedForm, BlamedForm, BranchAsked, ChangesForm, CheckpointForm,
+    CheckpointGiven, ControlAsked, ControlForm, EventAt, Fields, FileForm, GuidanceAsked,
+    LineageForm, Listed, MovedForm, PointForm, Problem, RangeForm, RestoreAsked, RestorePlanForm,
+    RestoredForm, RetentionAsked, RetentionForm, SeriesForm, ShareAsked, SharePlanForm,
+    StateOrPart, StatsForm, SummariesForm, SummaryForm, TaskForm, TaskGiven, UndoFolderAsked,
+    VerifyAsked, VerifyForm,
 };
 
 /// Returns the `Location` of a name below a path. The name is one segment (RFC 3986).

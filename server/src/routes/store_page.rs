@@ -10,10 +10,11 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use flate2::read::GzDecoder;
 use milepost_page::{CONTENT_SECURITY_POLICY, HTML};
+use milepost_service::Tag;
 
 use crate::app::App;
 use crate::error::ApiError;
-use crate::etag::{Known, Tag, Tagged};
+use crate::etag::{Known, Tagged};
 use crate::extract::PathName;
 
 /// The number of a hash's digits in the name of a file.

@@ -3,7 +3,7 @@
 use milepost::query::{CheckpointOrder as EngineOrder, CheckpointQuery as EngineQuery};
 use milepost::{Error, LineageId, Result};
 use milepost_api::calls::{
-    AllCheckpoints, AllCheckpointsQuery, Attachments, CheckpointOrder, CheckpointQuery,
+    AllCheckpoints, AllCheckpointsQuery, Attachments, Checkpoint, CheckpointOrder, CheckpointQuery,
     Checkpoints, Unmark, UnmarkAll, UnmarkQuery,
 };
 use milepost_api::{AttachmentForm, Big, CheckpointForm, Listed, UnmarkedForm};
@@ -13,6 +13,7 @@ use super::{PAGE, PAGE_MAX, page_size};
 use crate::error::OperationResult;
 use crate::forms;
 use crate::serve::Serve;
+use crate::tag::Tag;
 use crate::view::View;
 
 impl Serve for Checkpoints {
@@ -50,6 +51,16 @@ impl Serve for AllCheckpoints {
             cursor,
         };
         Ok(forms::page(view.checkpoints(&query)?, forms::checkpoint))
+    }
+}
+
+impl Serve for Checkpoint {
+    fn serve(self, view: &View<'_>) -> OperationResult<CheckpointForm> {
+        Ok(forms::checkpoint(view.checkpoint(&self.id)?))
+    }
+
+    fn tag(&self, view: &View<'_>) -> OperationResult<Option<Tag>> {
+        Ok(Some(Tag::new(view.checkpoint(&self.id)?.id)))
     }
 }
 

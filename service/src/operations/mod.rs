@@ -6,12 +6,14 @@
 //! checkpoints  checkpoints, and data attached to them
 //! pins         pinned checkpoints
 //! points       points
+//! readings     lineages as a person reads them
 //! restores     restores, and the folders that they may go to
 //! ```
 
 mod checkpoints;
 mod pins;
 mod points;
+mod readings;
 mod restores;
 mod tasks;
 use std::cmp::Reverse;
@@ -51,6 +53,7 @@ pub fn user_stats(
 }
 
 pub use checkpoints::metadata_filter;
+pub use readings::{ROWS, TURNS, ordered};
 
 /// Default page size of tasks and checkpoints.
 pub const PAGE: usize = 20;

@@ -8,16 +8,16 @@ use std::ops::Range;
 use milepost::events::RunControl;
 use milepost::state::{MessageRange, text_value};
 use milepost::{Address, ErrorKind, Json};
-use milepost_api::calls::{Task, TaskQuery};
+use milepost_api::calls::{Point, Task, TaskQuery};
 use milepost_api::{
-    AppendedForm, BlamedForm, Call, ChangesForm, CheckpointForm, Effect, EventAt, FileForm,
-    JobAsked, JobForm, JobResult, LineageForm, Listed, MarkGiven, PointForm, RestoredForm,
-    RetentionAsked, RetentionForm, ShareAsked, SharePlanForm, StoreForm, SummariesForm,
-    SummaryForm, TaskForm, UserForm, VerifyForm,
+    AppendedForm, BisectedForm, BlamedForm, Call, ChangesForm, CheckpointForm, Effect, EventAt,
+    FileForm, JobAsked, JobForm, JobResult, LineageForm, Listed, MarkGiven, PointForm,
+    RestoredForm, RetentionAsked, RetentionForm, SeriesForm, ShareAsked, SharePlanForm, StoreForm,
+    SummariesForm, SummaryForm, TaskForm, UserForm, VerifyForm,
 };
 use milepost_client::{
-    ChangeControl, EditArtifacts, EventQuery, Guidance, Mark, NewTask, Restore, Retention, Start,
-    StatesQuery, StatsQuery, Verify,
+    ChangeControl, EditArtifacts, EventQuery, Guidance, Mark, NewTask, Restore, Retention,
+    SeriesQuery, Start, StatesQuery, StatsQuery, Verify,
 };
 use milepost_formats::Progress;
 use milepost_workspace::TreePath;
@@ -25,8 +25,8 @@ use serde_json::Value;
 
 pub use self::connection::{Attempt, Remote, asking_again};
 use super::{
-    Backend, Bytes, Each, EachState, Followed, JobFailed, Readings, VerifyAsked, Way, captures,
-    hints, named, suggestions,
+    Backend, Bytes, Each, EachState, Followed, JobFailed, VerifyAsked, Way, captures, hints, named,
+    suggestions,
 };
 use crate::error::Result;
 use crate::output::{JobBar, Out};
@@ -47,6 +47,25 @@ impl Remote {
     }
 }
 
+impl Remote {
+    /// Returns the values of a metric by step before some points.
+    pub(super) fn series(
+        &self,
+        at: &[String],
+        metric: &str,
+        points: usize,
+    ) -> Result<Vec<SeriesForm>> {
+        let (at, metric) = (at.to_vec(), metric.to_owned());
+        let query = SeriesQuery { at, metric, points: Some(points), ..SeriesQuery::default() };
+        Ok(self.wait(self.client.series(query))?.items)
+    }
+
+    /// Returns the first event of a history after which a condition holds.
+    pub(super) fn bisect(&self, address: &str, when: &str) -> Result<BisectedForm> {
+        self.wait(self.client.bisect(address, when, None))
+    }
+}
+
 impl Backend for Remote {
     fn way(&self) -> Way<'_> {
         Way::There(self)
@@ -54,10 +73,6 @@ impl Backend for Remote {
 
     fn url(&self) -> Option<&str> {
         Remote::url(self)
-    }
-
-    fn readings(&self) -> Box<dyn Readings + '_> {
-        Box::new(self)
     }
 
     fn summaries(
@@ -82,7 +97,7 @@ impl Backend for Remote {
         match self.call(&Task::new(id)) {
             // The id may be percent-encoded, as in an address.
             Err(failure) if failure.kind() == Some(ErrorKind::NotFound) && id.contains('%') => {
-                match self.wait(self.client.point(id)) {
+                match self.call(&Point::new(id)) {
                     Ok(point) => self.call(&Task::new(&point.task)),
                     Err(_) => Err(failure),
                 }
@@ -110,7 +125,7 @@ impl Backend for Remote {
 
     fn point(&self, address: &str) -> Result<PointForm> {
         let found = match address.parse::<Address>() {
-            Ok(_) => self.wait(self.client.point(address)),
+            Ok(_) => self.call(&Point::new(address)),
             Err(error) => Err(error.into()),
         };
         found.map_err(|failure| suggestions::of_point(self, failure, address))

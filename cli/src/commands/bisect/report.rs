@@ -37,7 +37,7 @@ pub fn print(engine: &Engine, bisect: &Bisect, looked: Option<u64>, out: &mut Ou
     let after = engine.run_state(&bisect.bad())?;
     let changes = diff_states_up_to(&before, &after, engine.chunks().as_ref(), CHANGES)?;
     let place = address(&found, found.offset);
-    let source = Local(engine);
+    let source = Local::new(engine);
     let form = source.point(&place)?;
     if out.json {
         let form = show::event(&source, &form)?;

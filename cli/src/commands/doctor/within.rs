@@ -19,7 +19,7 @@ pub fn checks(found: &Opened, folder: &Path) -> Result<Vec<Check>> {
     let (opened, stats) = match found {
         Opened::Local(engine) => (
             vec![lock("no other process had it open".into()), opened(engine)],
-            Local(engine).stats()?,
+            Local::new(engine).stats()?,
         ),
         Opened::Remote(there) => {
             (vec![lock(format!("it is open: {} has it", there.place()))], there.stats()?)
@@ -37,7 +37,7 @@ pub fn checks(found: &Opened, folder: &Path) -> Result<Vec<Check>> {
 
 /// Checks a store that another process has open, as far as reading allows.
 pub fn contents(engine: &Engine) -> Result<Check> {
-    Ok(sizes(&Local(engine).stats()?))
+    Ok(sizes(&Local::new(engine).stats()?))
 }
 
 fn lock(said: String) -> Check {

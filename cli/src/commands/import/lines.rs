@@ -2,7 +2,7 @@
 //! the next line is read.
 
 use milepost::{Body, ErrorKind, Mark, Offset};
-use milepost_api::calls::{Lineages, Task};
+use milepost_api::calls::{Lineages, Point, Task};
 use milepost_client::{Append, NewTask};
 use milepost_formats::record::{LineCounts, LineSink, LineStore, RefusedLine};
 use milepost_formats::{Durable, Result};
@@ -58,7 +58,7 @@ impl RemoteLineage<'_> {
         let hash = match self.is_acknowledged {
             true => {
                 let address = format!("{}/{}@{}", encode(&self.task), self.lineage, offset + 1);
-                self.there.answer(self.there.client().point(&address))?.hash
+                self.there.answer(self.there.client().call(&Point::new(&address)))?.hash
             }
             false => milepost::Hash::ZERO,
         };

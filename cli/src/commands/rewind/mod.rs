@@ -91,7 +91,7 @@ fn taken_back(
             Ok(there.asked(done))
         }
         Opened::Local(engine) => {
-            let done = on(&Local(&engine), folder, args, out);
+            let done = on(&Local::new(&engine), folder, args, out);
             let closed = engine.close();
             let resume = done?;
             closed?;
@@ -137,7 +137,7 @@ fn is_in(store: &StoreArgs, dir: &Path, session: &str) -> bool {
     match store.find_at(dir) {
         Ok(Opened::Remote(there)) => there.task(session).is_ok(),
         Ok(Opened::Local(engine)) => {
-            let is_in = Local(&engine).task(session).is_ok();
+            let is_in = Local::new(&engine).task(session).is_ok();
             engine.close().is_ok() && is_in
         }
         Err(_) => false,

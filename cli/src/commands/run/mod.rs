@@ -299,7 +299,7 @@ impl Store<'_> {
             Opened::Remote(there) => return work(&there),
         };
         let attached = self.has_hooks.then(|| attach(&engine)).flatten();
-        let done = work(&Local(&engine));
+        let done = work(&Local::new(&engine));
         drop(attached);
         // The record is durable. A failed close only slows the next open.
         let _ = engine.close();

@@ -1,7 +1,7 @@
 //! The way to the next failure, mark or hit: by parts, so that a key ends it.
 
+use milepost_api::calls::RowsQuery;
 use milepost_api::{Big, OverviewBucketForm, OverviewForm};
-use milepost_client::ReadQuery;
 
 use super::TaskView;
 
@@ -60,13 +60,13 @@ impl HuntFor {
 impl Hunt {
     /// Returns the rows to read next, after the parts that an overview shows to have none. `None`:
     /// there is no such event.
-    pub fn query(&self, view: &TaskView) -> Option<ReadQuery> {
+    pub fn query(&self, view: &TaskView) -> Option<RowsQuery> {
         let (begin, head) = (view.rows.begin, view.head());
         let overview = view.overviews.get(&view.lineage);
         let overview = overview.filter(|overview| overview.read >= overview.head);
         let at = overview.map_or(Some(self.at), |overview| self.skip(overview))?;
-        let query = ReadQuery {
-            lineage: Some(view.lineage),
+        let query = RowsQuery {
+            lineage: Some(view.lineage.0),
             kind: match &self.what {
                 HuntFor::Mark => Some("checkpoint_marked".to_owned()),
                 HuntFor::StepEnd { .. } => Some(STEP_ENDS.to_owned()),
@@ -77,15 +77,24 @@ impl Hunt {
                 _ => None,
             },
             failed: self.what == HuntFor::Failure,
-            ..ReadQuery::default()
+            ..RowsQuery::default()
         };
         if self.is_forward {
             let limit = Some(1);
-            return (at < head).then_some(ReadQuery { from: Some(at.max(begin)), limit, ..query });
+            return (at < head).then_some(RowsQuery {
+                from: Some(Big(at.max(begin))),
+                limit,
+                ..query
+            });
         }
         let from = at.saturating_sub(PART).max(begin);
         let limit = Some(usize::try_from(PART).unwrap_or(usize::MAX));
-        (from < at).then_some(ReadQuery { from: Some(from), to: Some(at), limit, ..query })
+        (from < at).then_some(RowsQuery {
+            from: Some(Big(from)),
+            to: Some(Big(at)),
+            limit,
+            ..query
+        })
     }
 
     /// Returns the place from which on there may be such an event.
@@ -117,7 +126,7 @@ mod tests {
     }
 
     fn range(hunt: &Hunt, view: &TaskView) -> Option<(u64, Option<u64>)> {
-        hunt.query(view).map(|query| (query.from.unwrap(), query.to))
+        hunt.query(view).map(|query| (query.from.unwrap().0, query.to.map(|to| to.0)))
     }
 
     #[test]

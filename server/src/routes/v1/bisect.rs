@@ -5,13 +5,13 @@ use axum::Json;
 use axum::extract::State;
 use milepost::query::Condition;
 use milepost_api::ReadProblems;
+use milepost_service::Seen;
 use milepost_service::operations;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::points::Seen;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::budget::Shares;

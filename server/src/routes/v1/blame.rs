@@ -4,13 +4,13 @@ use axum::Extension;
 use axum::Json;
 use axum::extract::State;
 use milepost_api::ReadProblems;
+use milepost_service::Seen;
 use milepost_service::forms;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::points::Seen;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::budget::Shares;

@@ -17,7 +17,7 @@ use crate::auth::Caller;
 use crate::buffer::{Buffer, one_line};
 use crate::cors::vary;
 use crate::error::ApiError;
-use crate::etag::{Known, Tag, Tagged};
+use crate::etag::{Known, Tagged};
 use crate::extract::{PathName, Query};
 use crate::forms::{Big, RangeForm};
 use crate::negotiate::{EVENT_STREAM, JSON, JSON_LINES, choose};
@@ -25,7 +25,8 @@ use crate::request_scope::RequestId;
 use crate::states;
 use crate::stream_body::{self, BUFFER, Source};
 use milepost_api::ReadProblems;
-use milepost_service::operations::page_size;
+use milepost_service::Tag;
+use milepost_service::operations::{ordered, page_size};
 use milepost_service::{View, erasures, forms};
 
 /// Default and maximum page size.
@@ -208,20 +209,6 @@ async fn begun(
         filter.begin(states::at(app, caller, point).await?.iteration);
     }
     Ok(filter)
-}
-
-/// Returns the ends of a range, which must not end before its beginning.
-pub(super) fn ordered(
-    from: Option<Big>,
-    to: Option<Big>,
-) -> Result<(Option<u64>, Option<u64>), ApiError> {
-    match (from, to) {
-        (Some(Big(from)), Some(Big(to))) if to < from => {
-            let text = format!("a range ends at or behind its beginning, {from}, and not at {to}");
-            Err(ApiError::Invalid(text))
-        }
-        _ => Ok((from.map(|from| from.0), to.map(|to| to.0))),
-    }
 }
 
 /// A checked range of events.

@@ -2,13 +2,13 @@
 
 use std::io::Read as _;
 
-use axum::Json;
 use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use milepost::Error;
 use milepost_api::ReadProblems;
+use milepost_service::Tag;
 use milepost_service::forms;
 use milepost_workspace::{Content, Entries, TreePath};
 use utoipa_axum::router::OpenApiRouter;
@@ -17,16 +17,15 @@ use utoipa_axum::routes;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
-use crate::etag::{Known, Tag, Tagged};
+use crate::etag::{Known, Tagged};
 use crate::extract::{Nothing, PathName, Query};
-use crate::forms::{FileChangesForm, FileForm, Listed};
+use crate::forms::{FileForm, Listed};
 use crate::negotiate::JSON;
 use crate::request_scope::RequestId;
 use crate::stream_body::{self, BUFFER, Source};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     let mut routes = OpenApiRouter::new().routes(routes!(list)).routes(routes!(one));
-    routes = routes.routes(routes!(changes));
     // OpenAPI has no wildcard for the rest of a path.
     let described = &mut routes.get_openapi_mut().paths.paths;
     if let Some(file) = described.remove("/v1/points/{address}/files/{*path}") {
@@ -66,55 +65,6 @@ async fn list(
         Tagged::unless(&known, Tag::new(captured.info().root), list)
     });
     stream_body::tagged(&app, &caller, id, JSON, found.await?).await
-}
-
-/// The maximum number of changes of files in an answer.
-const CHANGES: usize = 10_000;
-
-/// The number of differing files from which folders are not compared.
-const COMPARED: u64 = 100_000;
-
-/// Returns the differences between the folders captured at two points.
-#[utoipa::path(
-    get,
-    path = "/v1/points/{address}/file-changes/{other}",
-    operation_id = "file_changes",
-    tag = "files",
-    params(
-        ("address" = String, Path, description = "An address, as one segment: `essay%2F3@12`"),
-        ("other" = String, Path, description = "A later one, of any task that one may see"),
-        ("If-None-Match" = Option<String>, Header, description = "ETags of what is known"),
-    ),
-    responses(
-        (status = 200, body = FileChangesForm, headers(("ETag" = String, description = "The ids \
-            of the captures"))),
-        (status = 304, description = "It is known"),
-        ReadProblems,
-        (status = 413, description = "More than 100,000 files differ"),
-    ),
-)]
-async fn changes(
-    State(app): State<App>,
-    caller: Caller,
-    known: Known,
-    PathName((before, after)): PathName<(String, String)>,
-    Query(Nothing {}): Query<Nothing>,
-) -> Result<Tagged<Json<FileChangesForm>>, ApiError> {
-    app.long_view(&caller, move |view| {
-        let captured =
-            |address: &str| -> Result<_, ApiError> { Ok(view.captured(&view.point(address)?)?) };
-        let (before, after) = (captured(&before)?, captured(&after)?);
-        let tag = Tag::new(before.info().root).and(after.info().root);
-        Tagged::unless(&known, tag, || {
-            if before.count_differences(&after, COMPARED)? >= COMPARED {
-                return Err(ApiError::TooMuch(
-                    "more than 100,000 files differ: `milepost diff --files` compares them",
-                ));
-            }
-            Ok(Json(forms::file_changes(before.diff(&after)?, CHANGES)))
-        })
-    })
-    .await
 }
 
 /// Returns the bytes of a captured file.

@@ -6,12 +6,12 @@ use milepost_api::{Big, LimitsForm, MeForm, StoreIdForm, micros};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::readings::{ROWS, TURNS};
 use super::summaries::SUMMARIES_MAX;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::extract::{Nothing, Query};
+use milepost_service::operations::{ROWS, TURNS};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(me))

@@ -12,21 +12,18 @@
 //! states.rs        states and their differences
 //! passes.rs        the states of all checkpoints of a lineage
 //! readings.rs      rows, turns, overview and metrics of a lineage
-//! align.rs         two histories, turn by turn
 //! values.rs        values of an event's body
 //! bisect.rs        the first event after which a condition holds
 //! blame.rs         the event that set a part of a state
 //! attachments.rs   data attached to checkpoints
 //! branch.rs        a new lineage at a point
 //! files.rs         captured files
-//! checkpoints.rs   checkpoints
 //! marks.rs         marking and unmarking checkpoints
 //! control.rs       run control, guidance and artifacts
 //! restores.rs      restores and undos
 //! maintenance.rs   verification and retention, for admins
 //! jobs.rs          jobs, for admins
 //! agent.rs         documents of hooks of coding agents
-//! search.rs        a search in all tasks
 //! share.rs         a task as one HTML file
 //! stats.rs         statistics
 //! me.rs            the caller and the service
@@ -34,13 +31,11 @@
 //! ```
 
 mod agent;
-mod align;
 mod append;
 mod attachments;
 mod bisect;
 mod blame;
 mod branch;
-mod checkpoints;
 mod control;
 mod event_filter;
 mod events;
@@ -54,7 +49,6 @@ mod passes;
 mod points;
 mod readings;
 mod restores;
-mod search;
 pub(super) mod sessions;
 mod share;
 mod start;
@@ -116,13 +110,10 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(passes::routes())
         .merge(values::routes())
         .merge(readings::routes())
-        .merge(search::routes())
-        .merge(align::routes())
         .merge(bisect::routes())
         .merge(blame::routes())
         .merge(branch::routes())
         .merge(files::routes())
-        .merge(checkpoints::routes())
         .merge(stats::routes())
         .merge(me::routes())
         .merge(sessions::routes())

@@ -3,8 +3,9 @@
 // tidy: a list of operations
 
 use milepost_api::calls::{
-    AllCheckpoints, Attachments, Checkpoints, Erase, Folders, Lineages, Pin, Pins, Redo, Summary,
-    Switch, Task, Tasks, Unmark, UnmarkAll, Unpin,
+    Align, AllCheckpoints, Attachments, Checkpoint, Checkpoints, Erase, FileChanges, Folders,
+    Lineages, Overview, Pin, Pins, Point, Redo, Rows, Search, Summary, Switch, Task, TaskMetrics,
+    Tasks, Turns, Unmark, UnmarkAll, Unpin,
 };
 use utoipa_axum::router::OpenApiRouter;
 
@@ -17,6 +18,15 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(route::<Summary>())
         .routes(route::<Task>())
         .routes(route::<Lineages>())
+        .routes(route::<Point>())
+        .routes(route::<FileChanges>())
+        .routes(route::<Rows>())
+        .routes(route::<Turns>())
+        .routes(route::<Overview>())
+        .routes(route::<TaskMetrics>())
+        .routes(route::<Align>())
+        .routes(route::<Search>())
+        .routes(route::<Checkpoint>())
         .routes(route::<Attachments>())
         .routes(route::<Erase>())
         .routes(route::<Folders>())

@@ -9,13 +9,12 @@ use milepost::state::{Chunks, RunReducer, StatesOf};
 use milepost::{Lineage, LineageId};
 use milepost_api::ReadProblems;
 use milepost_service::forms;
-use milepost_service::operations::page_size;
+use milepost_service::operations::{ordered, page_size};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::events::ordered;
 use super::states::check_messages;
 use crate::app::App;
 use crate::auth::Caller;

@@ -1,11 +1,9 @@
 //! Points: resolved addresses and their events.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use milepost::state::text_value;
-use milepost::{Hash, Point};
 use milepost_api::{ReadProblems, cut_texts};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,75 +14,15 @@ use utoipa_axum::routes;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
-use crate::etag::{Known, Tag, Tagged};
-use crate::extract::{Nothing, PathName, Query};
-use crate::forms::{EventAt, PointForm};
+use crate::etag::{Known, Tagged};
+use crate::extract::{PathName, Query};
+use crate::forms::EventAt;
 use crate::negotiate::JSON;
-use milepost_service::{View, forms};
+use milepost_service::Tag;
+use milepost_service::{forms, named_tag};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(one)).routes(routes!(event))
-}
-
-/// A point that the caller may see.
-pub(super) struct Seen {
-    pub(super) point: Point,
-    pub(super) hash: Hash,
-    /// A tag by position and by the address's checkpoint. It does not cover erasures.
-    pub(super) tag: Tag,
-}
-
-impl Seen {
-    pub(super) fn at(view: &View<'_>, address: &str) -> Result<Self, ApiError> {
-        let point = view.point(address)?;
-        let hash = view.hash_at(&point)?;
-        // Lineages share the hash at their fork, and a label may move between checkpoints of a
-        // point, so the tag includes both.
-        let tag = named(&point, Tag::new(hash).and(point.lineage));
-        Ok(Self { point, hash, tag })
-    }
-
-    pub(super) fn form(&self) -> PointForm {
-        forms::point(&self.point, self.hash)
-    }
-}
-
-pub(super) fn named(point: &Point, tag: Tag) -> Tag {
-    match point.checkpoint {
-        Some(checkpoint) => tag.and(checkpoint),
-        None => tag,
-    }
-}
-
-/// Resolves an address.
-#[utoipa::path(
-    get,
-    path = "/v1/points/{address}",
-    operation_id = "point",
-    tag = "points",
-    params(
-        ("address" = String, Path, description = "An address, as one segment: `essay%2F3@12`"),
-        ("If-None-Match" = Option<String>, Header, description = "ETags of what is known"),
-    ),
-    responses(
-        (status = 200, body = PointForm, headers(("ETag" = String, description = "By the hash \
-            there"))),
-        (status = 304, description = "It is known"),
-        ReadProblems,
-    ),
-)]
-async fn one(
-    State(app): State<App>,
-    caller: Caller,
-    known: Known,
-    PathName(address): PathName,
-    Query(Nothing {}): Query<Nothing>,
-) -> Result<Tagged<Json<PointForm>>, ApiError> {
-    app.view(&caller, move |view| {
-        let seen = Seen::at(view, &address)?;
-        Tagged::unless(&known, seen.tag.clone(), || Ok(Json(seen.form())))
-    })
-    .await
+    OpenApiRouter::new().routes(routes!(event))
 }
 
 /// The least number of bytes to which texts of an event are cut.
@@ -133,7 +71,7 @@ async fn event(
         // Read before the event: an event erased in between must not get the old tag.
         let erased = view.erased(&point)?;
         let (event, hash) = view.event(&point)?;
-        let tag = named(&point, Tag::new(hash)).erased(erased);
+        let tag = named_tag(&point, Tag::new(hash)).erased(erased);
         let tag = match query.cut {
             Some(most) => tag.and(most),
             None => tag,

@@ -10,7 +10,6 @@ use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::points::Seen;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::budget::Shares;
@@ -25,6 +24,7 @@ use crate::state_text::{Pointer, StateText};
 use crate::states;
 use crate::stream_body;
 use milepost_api::ReadProblems;
+use milepost_service::Seen;
 use milepost_service::{CHANGES, forms};
 
 pub(super) fn routes() -> OpenApiRouter<App> {

@@ -6,17 +6,17 @@ use axum::response::{IntoResponse, Response};
 use milepost::Body;
 use milepost::state::text_value;
 use milepost_api::ReadProblems;
+use milepost_service::{Tag, named_tag};
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::points::named;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
-use crate::etag::{Known, Tag, Tagged};
+use crate::etag::{Known, Tagged};
 use crate::extract::{PathName, Query};
 
 /// Content type of a value. A browser shows it as text.
@@ -129,7 +129,7 @@ async fn value(
         let erased = view.erased(&point)?;
         let (event, hash) = view.event(&point)?;
         let pointer = blake3::hash(query.pointer.as_bytes()).to_hex();
-        let tag = named(&point, Tag::new(hash)).and(pointer).erased(erased);
+        let tag = named_tag(&point, Tag::new(hash)).and(pointer).erased(erased);
         Tagged::unless(&known, tag, || bytes_at(event.body.as_ref(), &query.pointer))
     });
     Ok(match found.await? {
