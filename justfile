@@ -13,6 +13,13 @@ lint:
     cargo clippy --workspace --all-targets -- --deny warnings
     cargo clippy --manifest-path benches/Cargo.toml --target-dir target --workspace --all-targets -- --deny warnings
 
+# The small loop of a crate, by its folder, as in `just near store`: its lints, its tests, and the rules for
+# names, sizes and prose. The first time builds what it depends on.
+near CRATE:
+    cargo clippy --package {{ if CRATE == "engine" { "milepost" } else { "milepost-" + CRATE } }} --all-targets -- --deny warnings
+    cargo test --package {{ if CRATE == "engine" { "milepost" } else { "milepost-" + CRATE } }}
+    cargo test --package milepost-tidy
+
 # All tests.
 test:
     cargo test --workspace
@@ -80,10 +87,13 @@ described EXAMPLES="20":
 survives SECONDS="60":
     MILEPOST_HOSTILE_SECONDS={{SECONDS}} cargo test --package milepost-cli --release --test survives -- --nocapture
 
-# Adds a field to the mark of a checkpoint in a copy of the tree: every function that copies a mark has to
-# fail to compile (`tests/probes/mark.txt`). A minute, and three the first time.
+# In copies of the tree: adds a field to the mark of a checkpoint and to an event, where every function that
+# copies it has to fail to compile (`tests/probes/*.txt`), and an operation, in three files. Three minutes,
+# and eight the first time.
 probes:
-    tests/probes/mark
+    tests/probes/field.py mark
+    tests/probes/field.py tool_returned
+    tests/probes/operation.py
 
 # The committer and subscribers under a scheduler that tries interleavings. `.ci/run` does it where their
 # sources changed since.

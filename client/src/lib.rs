@@ -126,7 +126,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use events::{EventQuery, Events};
 pub use files::FileBytes;
 pub use follow::{Followed, Following, Place, Start};
-pub use maintenance::{Retention, StatsQuery, Verify};
+pub use maintenance::{Retention, Verify};
 pub use raw_request::RawRequest;
 pub use readings::SeriesQuery;
 pub use restores::Restore;

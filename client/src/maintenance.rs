@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use milepost_api::{
-    Big, RetentionAsked, RetentionForm, StatsForm, StoreForm, UserForm, VerifyAsked, VerifyForm,
-};
+use milepost_api::{Big, RetentionAsked, RetentionForm, VerifyAsked, VerifyForm};
 use milepost_codec::{CheckpointId, Json};
 
 use crate::client::Client;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::retry::RetryRule;
 
 /// A retention policy: the checkpoints to keep, and the tasks concerned. Pinned checkpoints are
@@ -117,18 +115,6 @@ impl Retention {
     }
 }
 
-/// The scope of statistics.
-#[derive(Debug, Clone, Default)]
-pub struct StatsQuery {
-    /// The user. An admin without one gets the store's numbers; other callers get those of their
-    /// own tasks.
-    pub user: Option<String>,
-    /// The page size in tasks: 1 to 1,000, default 1,000.
-    pub limit: Option<u32>,
-    /// The `next` of the previous page.
-    pub cursor: Option<String>,
-}
-
 /// The scope of a verification: the whole store, or one task.
 #[derive(Debug, Clone, Default)]
 pub struct Verify(VerifyAsked);
@@ -167,9 +153,6 @@ impl Verify {
         self
     }
 }
-
-/// The request that errors about unexpected statistics name.
-const STATS: &str = "GET /v1/stats";
 
 impl Client {
     /// Verifies the store or one task: every hash, and both copies of every event. For admins. A
@@ -211,50 +194,6 @@ impl Client {
     /// As [`Client::plan_retention`]. `Timeout`: the cleanup continues in the service.
     pub async fn retain(&self, policy: &Retention) -> Result<RetentionForm> {
         self.post(["v1", "retention"], &policy.0)?.read().await
-    }
-
-    /// Returns the numbers of the store to an admin who names no user, otherwise those of a user's
-    /// tasks.
-    ///
-    /// # Errors
-    ///
-    /// `Forbidden`: the query names another user, and the caller is no admin. `Invalid`: the query
-    /// asks for pages of the store's numbers.
-    pub async fn stats(&self, query: StatsQuery) -> Result<StatsForm> {
-        let request = self.get(["v1", "stats"])?;
-        let request = request.query("user", query.user).query("limit", query.limit);
-        request.query("cursor", query.cursor).read().await
-    }
-
-    /// Returns the numbers of the store. For admins.
-    ///
-    /// # Errors
-    ///
-    /// `Invalid`: the caller is no admin.
-    pub async fn store_stats(&self) -> Result<StoreForm> {
-        match self.stats(StatsQuery::default()).await? {
-            StatsForm::Store(store) => Ok(store),
-            StatsForm::User(_) => {
-                let text = "the numbers of the store are for admins: `user_stats` has one's own";
-                Err(Error::invalid(STATS, text))
-            }
-        }
-    }
-
-    /// Returns the numbers of a user's tasks.
-    ///
-    /// # Errors
-    ///
-    /// `Forbidden`: the query names another user, and the caller is no admin. `Invalid`: an admin
-    /// named no user.
-    pub async fn user_stats(&self, query: StatsQuery) -> Result<UserForm> {
-        match self.stats(query).await? {
-            StatsForm::User(user) => Ok(user),
-            StatsForm::Store(_) => {
-                let text = "an admin says whose numbers: name a user, or ask for `store_stats`";
-                Err(Error::invalid(STATS, text))
-            }
-        }
     }
 
     /// Checks that the service answers, without retries.

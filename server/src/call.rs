@@ -5,8 +5,8 @@ use axum::extract::{FromRequest as _, FromRequestParts as _, Request, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodFilter, MethodRouter};
-use milepost_api::{Described, Effect, Method, RequestBody};
-use milepost_service::{Error, Serve, Tag, View};
+use milepost_api::{Call, Described, Effect, Method, RequestBody};
+use milepost_service::{Error, Serve, ServeTagged, Tag, View};
 use utoipa::openapi::path::Paths;
 use utoipa::{__dev::SchemaReferences as _, __dev::Tags as _, Path as _};
 use utoipa_axum::router::UtoipaMethodRouter;
@@ -20,6 +20,19 @@ use crate::write_context::{WriteContext, refused};
 
 /// Returns the route of an operation, with its description.
 pub(crate) fn route<C: Serve + Described>() -> UtoipaMethodRouter<App> {
+    route_with::<C>(untagged)
+}
+
+/// Returns the route of a read whose answer has a tag, with its description.
+pub(crate) fn tagged_route<C: ServeTagged + Described>() -> UtoipaMethodRouter<App> {
+    route_with::<C>(tagged)
+}
+
+/// Performs an operation, unless the client has its answer.
+type Find<C> =
+    fn(C, &View<'_>, Option<&WriteContext>, &Known) -> Result<Found<<C as Call>::Answer>, ApiError>;
+
+fn route_with<C: Serve + Described>(find: Find<C>) -> UtoipaMethodRouter<App> {
     let (mut paths, mut schemas) = (Paths::new(), Vec::new());
     C::Path::schemas(&mut schemas);
     let mut operation = C::Path::operation();
@@ -31,11 +44,12 @@ pub(crate) fn route<C: Serve + Described>() -> UtoipaMethodRouter<App> {
         Method::Put => MethodFilter::PUT,
         Method::Delete => MethodFilter::DELETE,
     };
-    (schemas, paths, MethodRouter::new().on(filter, handle::<C>))
+    let handler = move |State(app): State<App>, request| handle(app, request, find);
+    (schemas, paths, MethodRouter::new().on(filter, handler))
 }
 
 /// Performs an operation: the caller, the names of the path, the query and the body, in this order.
-async fn handle<C: Serve>(State(app): State<App>, request: Request) -> Result<Response, ApiError> {
+async fn handle<C: Serve>(app: App, request: Request, find: Find<C>) -> Result<Response, ApiError> {
     let (mut parts, body) = request.into_parts();
     let context = match C::EFFECT {
         Effect::Read => None,
@@ -94,27 +108,33 @@ enum Found<T> {
     New(Option<Tag>, T),
 }
 
-/// Performs an operation, unless the client has its answer.
-fn find<C: Serve>(
+fn untagged<C: Serve>(
     call: C,
     view: &View<'_>,
     context: Option<&WriteContext>,
-    known: &Known,
+    _: &Known,
 ) -> Result<Found<C::Answer>, ApiError> {
-    if let Some(context) = context {
-        let done = context.during(|| call.serve(view));
-        return done.map(|answer| Found::New(None, answer)).map_err(|error| match error {
+    let answer = match context {
+        None => call.serve(view)?,
+        Some(context) => context.during(|| call.serve(view)).map_err(|error| match error {
             Error::Engine(error) => refused(error),
             other => other.into(),
-        });
-    }
-    let Some(tag) = call.tag(view)? else {
-        return Ok(Found::New(None, call.serve(view)?));
+        })?,
     };
+    Ok(Found::New(None, answer))
+}
+
+fn tagged<C: ServeTagged>(
+    call: C,
+    view: &View<'_>,
+    _: Option<&WriteContext>,
+    known: &Known,
+) -> Result<Found<C::Answer>, ApiError> {
+    let (tag, seen) = call.see(view)?;
     if known.has(&tag) {
         return Ok(Found::Known(tag));
     }
-    let answer = call.clone().serve(view)?;
+    let answer = call.answer(view, seen)?;
     let tag = Some(tag).filter(|_| call.is_complete(&answer));
     Ok(Found::New(tag, answer))
 }

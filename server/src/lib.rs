@@ -20,7 +20,7 @@
 //! app                the state that all requests share (jobs, meters, summaries)
 //! feeds              one feed for all streams of a task (sse)
 //! folds              states that requests use
-//! view/              the engine as the caller sees it (workspace_folder)
+//! workspace_folder   a folder that is restored with a task
 //! write_context      the user and the conditions of a change
 //! auth               the caller (tokens/, sessions, quotas)
 //! forms/             values of the engine as JSON of `/v1` (read)

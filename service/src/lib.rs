@@ -31,7 +31,7 @@ mod tag;
 mod view;
 
 pub use error::{Error, OperationResult};
-pub use serve::Serve;
+pub use serve::{Serve, ServeTagged};
 pub use summaries::{Columns, Found, Search, Shown, Summaries, VALUE_MAX};
 pub use tag::Tag;
 pub use view::{CHANGES, Seen, View, erasures, named_tag};

@@ -1,7 +1,5 @@
 //! Operations in the same process.
 
-// tidy: a trait
-
 use milepost_api::Call;
 
 use crate::error::OperationResult;
@@ -29,19 +27,44 @@ pub trait Serve: Call {
     ///
     /// Those of the engine, `Forbidden` and `TooMuch`.
     fn serve(self, view: &View<'_>) -> OperationResult<Self::Answer>;
+}
 
-    /// Returns the tag of the answer, of a read that has one. It is computed before the answer, so
-    /// that what changes in between gets the next tag.
+/// A read whose answer has a tag. It resolves its request once, so that tag and answer describe the
+/// same state.
+pub trait ServeTagged: Serve {
+    /// The parts that the answer is made of.
+    type Seen;
+
+    /// Checks and resolves the request, and returns the tag of the answer.
     ///
     /// # Errors
     ///
     /// As [`Serve::serve`].
-    fn tag(&self, _view: &View<'_>) -> OperationResult<Option<Tag>> {
-        Ok(None)
-    }
+    fn see(&self, view: &View<'_>) -> OperationResult<(Tag, Self::Seen)>;
+
+    /// Returns the answer.
+    ///
+    /// # Errors
+    ///
+    /// As [`Serve::serve`].
+    fn answer(&self, view: &View<'_>, seen: Self::Seen) -> OperationResult<Self::Answer>;
 
     /// Returns true if the answer is complete, and has its tag. A read may stop before its end.
     fn is_complete(&self, _answer: &Self::Answer) -> bool {
         true
     }
 }
+
+/// Serves tagged reads without their tags.
+macro_rules! serve_tagged {
+    ($($call:ty),+) => {$(
+        impl Serve for $call {
+            fn serve(self, view: &View<'_>) -> OperationResult<Self::Answer> {
+                let (_, seen) = self.see(view)?;
+                self.answer(view, seen)
+            }
+        }
+    )+};
+}
+
+pub(crate) use serve_tagged;

@@ -1,5 +1,6 @@
 //! Summaries of tasks, kept in memory: a list that is sorted or searched reads only the tasks that
 //! changed.
+
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::sync::Arc;

@@ -7,6 +7,7 @@
 //! points       points
 //! readings     lineages as a person reads them
 //! restores     restores, and the folders that they may go to
+//! store        numbers of the store
 //! ```
 
 // tidy: names the parts
@@ -16,17 +17,13 @@ mod pins;
 mod points;
 mod readings;
 mod restores;
+mod store;
 mod tasks;
 
-pub use checkpoints::{
-    AliasQuery, AllCheckpoints, AllCheckpointsQuery, Attachments, Checkpoint, CheckpointOrder,
-    CheckpointQuery, Checkpoints, Unmark, UnmarkAll, UnmarkQuery,
-};
-pub use pins::{Pin, Pins, Unpin};
-pub use points::{Erase, FileChanges, Point};
-pub use readings::{
-    Align, AlignQuery, MetricsQuery, Overview, OverviewQuery, Rows, RowsQuery, Search, SearchQuery,
-    TaskMetrics, Turns, TurnsQuery,
-};
-pub use restores::{Folders, Redo, Switch};
-pub use tasks::{Lineages, Summary, Task, TaskQuery, Tasks};
+pub use checkpoints::*;
+pub use pins::*;
+pub use points::*;
+pub use readings::*;
+pub use restores::*;
+pub use store::*;
+pub use tasks::*;

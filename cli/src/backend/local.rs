@@ -10,8 +10,8 @@ use milepost::{Detail, Engine, ErrorKind, Json, Point, RunState, Task};
 use milepost_api::{
     AppendedForm, BlamedForm, BranchAsked, ChangesForm, CheckpointForm, EventAt, FileForm,
     GuidanceAsked, JobAsked, JobForm, JobResult, LineageForm, Listed, MarkGiven, PointForm,
-    RestoredForm, RetentionAsked, RetentionForm, ShareAsked, SharePlanForm, StoreForm, SummaryForm,
-    TaskForm, UserForm, VerifyForm,
+    RestoredForm, RetentionAsked, RetentionForm, ShareAsked, SharePlanForm, SummaryForm, TaskForm,
+    VerifyForm,
 };
 use milepost_formats::{Progress, backup};
 use milepost_service::reader::Reader;
@@ -209,14 +209,6 @@ impl Backend for Local<'_> {
         let capture = |root| Snapshot::of(self.0, root);
         let found = capture(before)?.count_differences(&capture(after)?, at_most)?;
         Ok(Some(found).filter(|found| *found > 0))
-    }
-
-    fn stats(&self) -> Result<StoreForm> {
-        Ok(forms::store(self.0.store().stats()?))
-    }
-
-    fn stats_of(&self, user: &str) -> Result<UserForm> {
-        Ok(operations::user_stats(&self.0.view(), user.to_owned(), usize::MAX, None)?)
     }
 
     fn verify(&self, asked: &VerifyAsked, told: &mut dyn FnMut(u64, u64)) -> Result<VerifyForm> {

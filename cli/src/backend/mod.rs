@@ -28,20 +28,22 @@ use milepost::integrity::Anchor;
 use milepost::query::Condition;
 use milepost::state::MessageRange;
 use milepost::{Engine, Event, Header, Json};
-use milepost_api::calls::{AllCheckpoints, AllCheckpointsQuery, Lineages, TaskQuery, Tasks};
+use milepost_api::calls::{
+    AllCheckpoints, AllCheckpointsQuery, Lineages, Stats, StatsQuery, TaskQuery, Tasks,
+};
 use milepost_api::{
     AppendedForm, BisectedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, EventForm,
     FileForm, JobAsked, JobForm, JobResult, LineageForm, Listed, MarkGiven, MovedForm, PointForm,
-    RestoredForm, RetentionAsked, RetentionForm, SeriesForm, ShareAsked, SharePlanForm, StoreForm,
-    SummaryForm, TaskForm, UserForm, VerifyForm,
+    RestoredForm, RetentionAsked, RetentionForm, SeriesForm, ShareAsked, SharePlanForm, StatsForm,
+    StoreForm, SummaryForm, TaskForm, UserForm, VerifyForm,
 };
 use milepost_formats::Progress;
 use milepost_service::reader::{Reader, SeriesAxis};
 use milepost_service::{Serve, View, operations};
 use milepost_workspace::TreePath;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::error::Result;
+use crate::error::{Failure, Result};
 use crate::output::{JobBar, Out};
 use jobs::JobFailed;
 pub use local::Local;
@@ -180,11 +182,6 @@ pub trait Backend {
         at_most: u64,
     ) -> Result<Option<u64>>;
 
-    fn stats(&self) -> Result<StoreForm>;
-
-    /// Returns the sizes of a user's tasks, newest first.
-    fn stats_of(&self, user: &str) -> Result<UserForm>;
-
     /// Checks every hash. Reports progress to `told`, if it is known.
     fn verify(&self, asked: &VerifyAsked, told: &mut dyn FnMut(u64, u64)) -> Result<VerifyForm>;
 
@@ -276,7 +273,12 @@ impl dyn Backend + '_ {
     /// Returns a page of checkpoints, newest first.
     pub fn checkpoints(&self, asked: &CheckpointsAsked) -> Result<Listed<CheckpointForm>> {
         let CheckpointsAsked { task, filter, status, alias, limit, cursor } = asked;
-        let filter = (!filter.is_empty()).then(|| Value::Object(filter.iter().cloned().collect()));
+        let fields: Map<String, Value> = filter.iter().cloned().collect();
+        if fields.len() < filter.len() {
+            let text = "a key is given twice: a checkpoint has one value of it";
+            return Err(Failure::from(milepost::Error::invalid(text)));
+        }
+        let filter = (!fields.is_empty()).then_some(Value::Object(fields));
         let filter = filter.map(|filter| filter.to_string());
         pages(*limit, cursor.clone(), |limit, cursor| {
             let (task, limit) = (task.clone(), Some(limit));
@@ -310,6 +312,30 @@ impl dyn Backend + '_ {
     /// Returns the lineages of the task with this exact id, oldest first.
     pub fn lineages(&self, task: &str) -> Result<Vec<LineageForm>> {
         Ok(self.call(Lineages::new(task))?.items)
+    }
+
+    /// Returns the numbers of the store.
+    pub fn stats(&self) -> Result<StoreForm> {
+        match self.call(Stats::new(StatsQuery::default()))? {
+            StatsForm::Store(store) => Ok(store),
+            StatsForm::User(_) => Err(Failure::new("the numbers of the store are for admins")),
+        }
+    }
+
+    /// Returns the sizes of a user's tasks, newest first.
+    pub fn stats_of(&self, user: &str) -> Result<UserForm> {
+        let (mut tasks, mut cursor) = (Vec::new(), None);
+        loop {
+            let query = StatsQuery { user: Some(user.to_owned()), limit: None, cursor };
+            let StatsForm::User(mut page) = self.call(Stats::new(query))? else {
+                return Err(Failure::new("these are the numbers of the store, not of a user"));
+            };
+            tasks.append(&mut page.tasks);
+            cursor = page.next.take();
+            if cursor.is_none() {
+                return Ok(UserForm { tasks, ..page });
+            }
+        }
     }
 
     /// Returns the values of a metric by step before some points, in at most this many buckets.

@@ -6,8 +6,9 @@ use milepost_client::api::{Big, EraseAsked, PinAsked, SwitchAsked};
 use milepost_client::calls::{
     AliasQuery, Align, AlignQuery, AllCheckpoints, AllCheckpointsQuery, Attachments, Checkpoint,
     CheckpointQuery, Checkpoints, Erase, FileChanges, Folders, Lineages, MetricsQuery, Overview,
-    OverviewQuery, Pin, Pins, Point, Redo, Rows, RowsQuery, Search, SearchQuery, Summary, Switch,
-    Task, TaskMetrics, TaskQuery, Tasks, Turns, TurnsQuery, Unmark, UnmarkAll, UnmarkQuery, Unpin,
+    OverviewQuery, Pin, Pins, Point, Redo, Rows, RowsQuery, Search, SearchQuery, Stats, StatsQuery,
+    Summary, Switch, Task, TaskMetrics, TaskQuery, Tasks, Turns, TurnsQuery, Unmark, UnmarkAll,
+    UnmarkQuery, Unpin,
 };
 use milepost_client::{Client, Error};
 use milepost_service::{Serve, View};
@@ -147,6 +148,10 @@ async fn readings_are_the_same_in_this_process_and_over_http() {
         compare(&served, &client, Search::new(search)).await;
     }
     compare(&served, &client, Search::new(SearchQuery::default())).await;
+    for (user, limit) in [(Some("local"), Some(1)), (Some("local"), Some(0)), (None, Some(1))] {
+        let (user, cursor) = (user.map(str::to_owned), None);
+        compare(&served, &client, Stats::new(StatsQuery { user, limit, cursor })).await;
+    }
     for address in ["essay", "essay@one", "essay/0@2", "essay@99", "none"] {
         compare(&served, &client, Point::new(address)).await;
         compare(&served, &client, FileChanges::new("essay@files", address)).await;

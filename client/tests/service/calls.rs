@@ -5,14 +5,15 @@ use std::time::Duration;
 use milepost_client::api::{Big, EraseAsked, FileChangeForm, FileChangeKind, PinAsked, StatsForm};
 use milepost_client::calls::{
     AllCheckpoints, AllCheckpointsQuery, Checkpoint, CheckpointQuery, Checkpoints, Erase,
-    FileChanges, Lineages, Pin, Pins, Point, Summary, Task, TaskQuery, Tasks, Unmark, Unpin,
+    FileChanges, Lineages, Pin, Pins, Point, Stats, StatsQuery, Summary, Task, TaskQuery, Tasks,
+    Unmark, Unpin,
 };
 use milepost_client::codec::{
     ArtifactsEdited, Body, Json, MarkStatus, Message, RunControl, TreePath,
 };
 use milepost_client::{
     Append, ChangeControl, Client, ClientBuilder, EditArtifacts, ErrorKind, EventQuery, Followed,
-    Guidance, Mark, NewTask, Retention, Start, StatsQuery, Verify,
+    Guidance, Mark, NewTask, Retention, Start, Verify,
 };
 use milepost_workspace::{Workspace, WorkspaceOptions};
 use serde_json::json;
@@ -494,12 +495,13 @@ pub async fn end_session() {
 pub async fn stats() {
     let served = Served::with_essay().await;
     let client = served.client();
-    let store = client.store_stats().await.unwrap();
+    let all = client.call(&Stats::new(StatsQuery::default())).await.unwrap();
+    let StatsForm::Store(store) = all else { panic!("{all:?}") };
     assert_eq!((store.tasks, store.checkpoints), (Big(1), Big(1)));
     let query = StatsQuery { user: Some("local".into()), limit: Some(1), cursor: None };
-    let user = client.user_stats(query.clone()).await.unwrap();
+    let own = client.call(&Stats::new(query)).await.unwrap();
+    let StatsForm::User(user) = own else { panic!("{own:?}") };
     assert_eq!((user.user.as_str(), user.total.events), ("local", Big(5)));
-    assert_eq!(client.stats(query).await.unwrap(), StatsForm::User(user));
 }
 
 pub async fn health() {

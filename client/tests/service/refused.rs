@@ -1,8 +1,9 @@
 //! What a service refuses.
 
-use milepost_client::calls::{Task, TaskQuery, Tasks};
+use milepost_client::api::StatsForm;
+use milepost_client::calls::{Stats, StatsQuery, Task, TaskQuery, Tasks};
 use milepost_client::codec::Message;
-use milepost_client::{Append, Client, ClientBuilder, ErrorKind, NewTask, StatsQuery, Verify};
+use milepost_client::{Append, Client, ClientBuilder, ErrorKind, NewTask, Verify};
 
 use crate::served::Served;
 
@@ -35,12 +36,13 @@ async fn what_is_somebody_elses_is_not_there_and_what_is_for_admins_is_forbidden
     assert_eq!((error.kind(), error.status()), (ErrorKind::Forbidden, Some(403)));
     let error = ana.start_task(NewTask::new("x").user("ben")).await;
     assert_eq!(error.unwrap_err().kind(), ErrorKind::Forbidden);
-    let error = ana.store_stats().await.unwrap_err();
-    assert!(error.detail().contains("`user_stats`"), "{error}");
-    assert_eq!(ana.user_stats(StatsQuery::default()).await.unwrap().user, "ana");
-    let admin = served.client_of("root", true);
-    let error = admin.user_stats(StatsQuery::default()).await.unwrap_err();
-    assert!(error.detail().contains("`store_stats`"), "{error}");
+    let own = ana.call(&Stats::new(StatsQuery::default())).await.unwrap();
+    assert!(matches!(own, StatsForm::User(user) if user.user == "ana"));
+    let of_ben = StatsQuery { user: Some("ben".into()), ..StatsQuery::default() };
+    let error = ana.call(&Stats::new(of_ben)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Forbidden);
+    let all = served.client_of("root", true).call(&Stats::new(StatsQuery::default())).await;
+    assert!(matches!(all.unwrap(), StatsForm::Store(_)));
 }
 
 #[tokio::test]

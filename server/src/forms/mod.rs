@@ -15,8 +15,8 @@ pub(crate) use milepost_api::{
     CheckpointGiven, ControlAsked, ControlForm, EventAt, Fields, FileForm, GuidanceAsked,
     LineageForm, Listed, MovedForm, PointForm, Problem, RangeForm, RestoreAsked, RestorePlanForm,
     RestoredForm, RetentionAsked, RetentionForm, SeriesForm, ShareAsked, SharePlanForm,
-    StateOrPart, StatsForm, SummariesForm, SummaryForm, TaskForm, TaskGiven, UndoFolderAsked,
-    VerifyAsked, VerifyForm,
+    StateOrPart, SummariesForm, SummaryForm, TaskForm, TaskGiven, UndoFolderAsked, VerifyAsked,
+    VerifyForm,
 };
 
 /// Returns the `Location` of a name below a path. The name is one segment (RFC 3986).

@@ -1,4 +1,5 @@
 //! Conversions of the engine's answers.
+
 use std::collections::BTreeMap;
 
 use milepost::events::CheckpointMarked;

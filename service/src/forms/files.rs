@@ -1,4 +1,5 @@
 //! Conversions of captured files.
+
 use milepost_api::{Big, FileChangeForm, FileChangeKind, FileChangesForm, FileForm};
 use milepost_codec::Item;
 use milepost_workspace::{EntryKind, FileChanges, PathBytes, SnapshotEntry, TreePath};

@@ -1,4 +1,5 @@
 //! Conversions of requests.
+
 use std::time::Duration;
 
 use milepost::events::GuidanceGiven;

@@ -1,4 +1,5 @@
 //! Conversions of restores.
+
 use milepost::{Result, Task};
 use milepost_api::RestoredForm;
 use milepost_workspace::{PathBytes, Plan};

@@ -1,4 +1,5 @@
 //! Conversions of cleanups.
+
 use milepost::retention::{CapturesPlan, RetentionPlan, RetentionReport, TaskPlan, TaskRetained};
 use milepost::{Detail, LineageId, Offset};
 use milepost_api::{Big, CapturesForm, RetainedForm, RetainedTotal, RetentionForm, TrimmedForm};

@@ -1,4 +1,5 @@
 //! Conversions of summaries.
+
 use std::collections::BTreeMap;
 
 use milepost::reading::{LineageSummary, MetricRange, Outcome, TaskSummary, Usage};

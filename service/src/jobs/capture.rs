@@ -1,4 +1,5 @@
 //! Captures.
+
 use std::path::Path;
 
 use milepost::{Engine, ErrorKind, Mark, Task};

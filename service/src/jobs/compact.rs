@@ -1,4 +1,5 @@
 //! Compactions.
+
 use std::path::{Path, PathBuf};
 
 use milepost::calls::is_given_up;

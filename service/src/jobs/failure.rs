@@ -1,4 +1,5 @@
 //! Failures and their remedies.
+
 use milepost::{Detail, Error, ErrorKind};
 use milepost_api::{JobResult, Remedy};
 

@@ -1,4 +1,5 @@
 //! The folder of a job: the one that the caller names, or the one that the store knows.
+
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};

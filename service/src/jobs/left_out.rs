@@ -1,4 +1,5 @@
 //! Paths that a capture left out by the default list or by their size.
+
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 

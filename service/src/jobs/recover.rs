@@ -1,4 +1,5 @@
 //! Recoveries: interrupted restores of folders, taken back or given up.
+
 use milepost::restore::PendingRestore;
 use milepost::{Engine, ErrorKind};
 use milepost_api::{Big, JobResult, RecoverAsked, RecoveriesForm, RecoveryForm, Remedy, micros};

@@ -2,6 +2,7 @@
 //!
 //! A restore is taken back if its folder is still in place, and no later change conflicts with
 //! that. Otherwise the task stays blocked, until a recovery ends the restore.
+
 use std::path::PathBuf;
 
 use milepost::events::Data;

@@ -1,4 +1,5 @@
 //! Restores of a folder to a point, and undos.
+
 use milepost::{Detail, Engine, Error, ErrorKind, Scope, Task};
 use milepost_api::{FilesAsked, FilesForm, JobResult, Remedy, RestoredForm, UndoAsked};
 use milepost_workspace::{Plan, RestoreReport, Workspace};

@@ -1,4 +1,5 @@
 //! Calls of tools: the call and the return, each with a checkpoint of the folder.
+
 use std::collections::BTreeMap;
 use std::path::Path;
 

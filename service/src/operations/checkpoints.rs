@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::{PAGE, PAGE_MAX, page_size};
 use crate::error::OperationResult;
 use crate::forms;
-use crate::serve::Serve;
+use crate::serve::{Serve, ServeTagged, serve_tagged};
 use crate::tag::Tag;
 use crate::view::View;
 
@@ -54,13 +54,22 @@ impl Serve for AllCheckpoints {
     }
 }
 
-impl Serve for Checkpoint {
-    fn serve(self, view: &View<'_>) -> OperationResult<CheckpointForm> {
-        Ok(forms::checkpoint(view.checkpoint(&self.id)?))
+serve_tagged!(Checkpoint);
+
+impl ServeTagged for Checkpoint {
+    type Seen = milepost::Checkpoint;
+
+    fn see(&self, view: &View<'_>) -> OperationResult<(Tag, milepost::Checkpoint)> {
+        let checkpoint = view.checkpoint(&self.id)?;
+        Ok((Tag::new(checkpoint.id), checkpoint))
     }
 
-    fn tag(&self, view: &View<'_>) -> OperationResult<Option<Tag>> {
-        Ok(Some(Tag::new(view.checkpoint(&self.id)?.id)))
+    fn answer(
+        &self,
+        _: &View<'_>,
+        checkpoint: milepost::Checkpoint,
+    ) -> OperationResult<CheckpointForm> {
+        Ok(forms::checkpoint(checkpoint))
     }
 }
 

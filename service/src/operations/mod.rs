@@ -8,6 +8,7 @@
 //! points       points
 //! readings     lineages as a person reads them
 //! restores     restores, and the folders that they may go to
+//! stats        numbers of the store
 //! ```
 
 mod checkpoints;
@@ -15,45 +16,19 @@ mod pins;
 mod points;
 mod readings;
 mod restores;
+mod stats;
 mod tasks;
-use std::cmp::Reverse;
 
-use milepost::ids::TaskNo;
 use milepost::integrity::Anchor;
 use milepost::query::Condition;
 use milepost::state::{ChangeLimits, diff_states_up_to};
 use milepost::{Engine, Error, Point, Result, View};
-use milepost_api::{
-    Big, BisectedForm, BranchAsked, LineageForm, RestoredForm, UserForm, VerifyForm,
-};
-
-use crate::forms;
-
-/// Returns the sizes of a user's tasks, newest first, and their sums: at most `limit` tasks, those
-/// before the task of the cursor.
-///
-/// # Errors
-///
-/// `Invalid`: the cursor is not one of this list.
-pub fn user_stats(
-    view: &View,
-    user: String,
-    limit: usize,
-    cursor: Option<&str>,
-) -> Result<UserForm> {
-    let mut tasks = view.task_stats(&user)?;
-    let before = cursor.map(task_no).transpose()?;
-    let total = forms::total(&tasks);
-    tasks.retain(|task| before.is_none_or(|before| task.no < before));
-    tasks.sort_by_key(|task| Reverse(task.no));
-    let is_more = tasks.len() > limit;
-    tasks.truncate(limit);
-    let next = tasks.last().filter(|_| is_more).map(|last| format!("{:016x}", last.no.0));
-    Ok(UserForm { user, tasks: tasks.into_iter().map(forms::task_stats).collect(), next, total })
-}
+use milepost_api::{Big, BisectedForm, BranchAsked, LineageForm, RestoredForm, VerifyForm};
 
 pub use checkpoints::metadata_filter;
 pub use readings::{ROWS, TURNS, ordered};
+
+use crate::forms;
 
 /// Default page size of tasks and checkpoints.
 pub const PAGE: usize = 20;
@@ -71,14 +46,6 @@ pub fn page_size(given: Option<usize>, default: usize, most: usize) -> Result<us
         size if (1..=most).contains(&size) => Ok(size),
         size => Err(Error::invalid(format!("limit is 1 to {most}, not {size}"))),
     }
-}
-
-/// Returns the task that a cursor names: the last one of a page.
-fn task_no(cursor: &str) -> Result<TaskNo> {
-    let small = |c: u8| c.is_ascii_digit() || (b'a'..=b'f').contains(&c);
-    let digits = Some(cursor).filter(|cursor| cursor.len() == 16 && cursor.bytes().all(small));
-    let no = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
-    no.map(TaskNo).ok_or_else(|| Error::invalid(format!("`{cursor}` is no cursor of this list")))
 }
 
 /// Opens a lineage at a point, and leaves the active one as it is unless it is to be activated.

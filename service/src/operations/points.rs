@@ -6,7 +6,7 @@ use milepost_workspace::Snapshot;
 
 use crate::error::{Error, OperationResult};
 use crate::forms;
-use crate::serve::Serve;
+use crate::serve::{Serve, ServeTagged, serve_tagged};
 use crate::tag::Tag;
 use crate::view::{Seen, View};
 
@@ -16,36 +16,42 @@ const CHANGES: usize = 10_000;
 /// The number of differing files from which folders are not compared.
 const COMPARED: u64 = 100_000;
 
-impl Serve for Point {
-    fn serve(self, view: &View<'_>) -> OperationResult<PointForm> {
-        Ok(Seen::at(view, &self.address)?.form())
+serve_tagged!(Point, FileChanges);
+
+impl ServeTagged for Point {
+    type Seen = Seen;
+
+    fn see(&self, view: &View<'_>) -> OperationResult<(Tag, Seen)> {
+        let seen = Seen::at(view, &self.address)?;
+        Ok((seen.tag.clone(), seen))
     }
 
-    fn tag(&self, view: &View<'_>) -> OperationResult<Option<Tag>> {
-        Ok(Some(Seen::at(view, &self.address)?.tag))
+    fn answer(&self, _: &View<'_>, seen: Seen) -> OperationResult<PointForm> {
+        Ok(seen.form())
     }
 }
 
-/// Returns the folders captured at two points.
-fn captured(view: &View<'_>, call: &FileChanges) -> milepost::Result<(Snapshot, Snapshot)> {
-    let captured = |address: &str| view.captured(&view.point(address)?);
-    Ok((captured(&call.address)?, captured(&call.other)?))
-}
+impl ServeTagged for FileChanges {
+    type Seen = [Snapshot; 2];
 
-impl Serve for FileChanges {
-    fn serve(self, view: &View<'_>) -> OperationResult<FileChangesForm> {
-        let (before, after) = captured(view, &self)?;
+    fn see(&self, view: &View<'_>) -> OperationResult<(Tag, [Snapshot; 2])> {
+        let captured = |address: &str| view.captured(&view.point(address)?);
+        let (before, after) = (captured(&self.address)?, captured(&self.other)?);
+        let tag = Tag::new(before.info().root).and(after.info().root);
+        Ok((tag, [before, after]))
+    }
+
+    fn answer(
+        &self,
+        _: &View<'_>,
+        [before, after]: [Snapshot; 2],
+    ) -> OperationResult<FileChangesForm> {
         if before.count_differences(&after, COMPARED)? >= COMPARED {
             return Err(Error::TooMuch(
                 "more than 100,000 files differ: `milepost diff --files` compares them",
             ));
         }
         Ok(forms::file_changes(before.diff(&after)?, CHANGES))
-    }
-
-    fn tag(&self, view: &View<'_>) -> OperationResult<Option<Tag>> {
-        let (before, after) = captured(view, self)?;
-        Ok(Some(Tag::new(before.info().root).and(after.info().root)))
     }
 }
 

@@ -1,10 +1,10 @@
 //! Lineages as a person reads them.
 
 use milepost::reading::AlignOptions;
-use milepost::{Error, LineageId, Result, Task};
+use milepost::{Error, Json, LineageId, Point, Result, Task};
 use milepost_api::calls::{
-    Align, AlignQuery, MetricsQuery, Overview, OverviewQuery, Rows, RowsQuery, Search, SearchQuery,
-    TaskMetrics, Turns, TurnsQuery,
+    Align, AlignQuery, Overview, OverviewQuery, Rows, RowsQuery, Search, SearchQuery, TaskMetrics,
+    Turns, TurnsQuery,
 };
 use milepost_api::{AlignmentForm, Big, HitsForm, MetricsForm, OverviewForm, RowsForm, TurnsForm};
 use serde::Serialize;
@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::page_size;
 use crate::error::OperationResult;
 use crate::reader::{EventSearch, HitsAsked, RowsAsked, TurnPlace, TurnsAsked};
-use crate::serve::Serve;
+use crate::serve::{Serve, ServeTagged, serve_tagged};
 use crate::tag::Tag;
 use crate::view::{Seen, View, erasures};
 
@@ -27,24 +27,25 @@ const BUCKETS: (usize, usize) = (200, 2000);
 const LINES: (usize, usize) = (100, 1000);
 const HITS: (usize, usize) = (100, 1000);
 
-/// Returns the tag of an answer about a lineage: by its head, its beginning, what was erased, which
-/// checkpoints were removed, and the query.
-fn tag_of(
+/// Returns a task and the tag of an answer about a lineage of it: by its head, its beginning, what
+/// was erased, which checkpoints were removed, and the query.
+fn seen(
     view: &View<'_>,
     task: &str,
     lineage: Option<u32>,
     query: &impl Serialize,
-) -> OperationResult<Option<Tag>> {
+) -> OperationResult<(Tag, Task)> {
     let task = view.task(task)?;
+    // Read before the events: an event erased in between must not get the old tag.
     let (erased, controls) = (erasures(&task)?, task.controls()?.hash);
     let lineage = match lineage {
         Some(id) => task.lineage_named(LineageId(id))?,
         None => task.lineage().clone(),
     };
     let info = lineage.info()?;
-    let query = milepost::Json::from_value(query)?;
+    let query = Json::from_value(query)?;
     let tag = Tag::new(info.head.hash).and(info.id).and(info.begin).and(controls);
-    Ok(Some(tag.and(blake3::hash(query.text().as_bytes())).erased(erased)))
+    Ok((tag.and(blake3::hash(query.text().as_bytes())).erased(erased), task))
 }
 
 /// Returns the ends of a range, which must not end before its beginning.
@@ -62,19 +63,28 @@ pub fn ordered(from: Option<Big>, to: Option<Big>) -> Result<(Option<u64>, Optio
     }
 }
 
-impl Serve for Rows {
-    fn serve(self, view: &View<'_>) -> OperationResult<RowsForm> {
-        let RowsQuery { lineage, from, to, limit, kind, text, failed } = self.query;
-        let (from, to) = ordered(from, to)?;
+serve_tagged!(Rows, Turns, Overview, TaskMetrics, Align);
+
+impl ServeTagged for Rows {
+    type Seen = (Task, RowsAsked);
+
+    fn see(&self, view: &View<'_>) -> OperationResult<(Tag, (Task, RowsAsked))> {
+        let RowsQuery { lineage, from, to, limit, kind, text, failed } = &self.query;
+        let (from, to) = ordered(*from, *to)?;
         let search = EventSearch::default().kinds(kind.as_deref())?;
-        let search = search.text(text.as_deref()).failed(failed);
-        let limit = page_size(limit, ROWS.0, ROWS.1)?;
+        let search = search.text(text.as_deref()).failed(*failed);
+        let limit = page_size(*limit, ROWS.0, ROWS.1)?;
         let asked = RowsAsked { lineage: lineage.map(LineageId), from, to, limit, search };
-        Ok(view.reader().rows(&view.task(&self.task)?, &asked)?)
+        let (tag, task) = seen(view, &self.task, *lineage, &self.query)?;
+        Ok((tag, (task, asked)))
     }
 
-    fn tag(&self, view: &View<'_>) -> OperationResult<Option<Tag>> {
-        tag_of(view, &self.task, self.query.lineage, &self.query)
+    fn answer(
+        &self,
+        view: &View<'_>,
+        (task, asked): (Task, RowsAsked),
+    ) -> OperationResult<RowsForm> {
+        Ok(view.reader().rows(&task, &asked)?)
     }
 
     fn is_complete(&self, answer: &RowsForm) -> bool {
@@ -82,24 +92,31 @@ impl Serve for Rows {
     }
 }
 
-impl Serve for Turns {
-    fn serve(self, view: &View<'_>) -> OperationResult<TurnsForm> {
-        let TurnsQuery { lineage, from, near, limit, text, failed } = self.query;
+impl ServeTagged for Turns {
+    type Seen = (Task, TurnsAsked);
+
+    fn see(&self, view: &View<'_>) -> OperationResult<(Tag, (Task, TurnsAsked))> {
+        let TurnsQuery { lineage, from, near, limit, text, failed } = &self.query;
         let place = match (from, near) {
             (Some(_), Some(_)) => {
                 return Err(Error::invalid("a page has `from` or `near`, not both").into());
             }
-            (None, Some(Big(near))) => TurnPlace::Near(near),
+            (None, Some(Big(near))) => TurnPlace::Near(*near),
             (from, None) => TurnPlace::From(from.unwrap_or_default().0),
         };
-        let search = EventSearch::default().text(text.as_deref()).failed(failed);
-        let limit = page_size(limit, TURNS.0, TURNS.1)?;
+        let search = EventSearch::default().text(text.as_deref()).failed(*failed);
+        let limit = page_size(*limit, TURNS.0, TURNS.1)?;
         let asked = TurnsAsked { lineage: lineage.map(LineageId), place, limit, search };
-        Ok(view.reader().turns(&view.task(&self.task)?, &asked)?)
+        let (tag, task) = seen(view, &self.task, *lineage, &self.query)?;
+        Ok((tag, (task, asked)))
     }
 
-    fn tag(&self, view: &View<'_>) -> OperationResult<Option<Tag>> {
-        tag_of(view, &self.task, self.query.lineage, &self.query)
+    fn answer(
+        &self,
+        view: &View<'_>,
+        (task, asked): (Task, TurnsAsked),
+    ) -> OperationResult<TurnsForm> {
+        Ok(view.reader().turns(&task, &asked)?)
     }
 
     fn is_complete(&self, answer: &TurnsForm) -> bool {
@@ -108,16 +125,23 @@ impl Serve for Turns {
     }
 }
 
-impl Serve for Overview {
-    fn serve(self, view: &View<'_>) -> OperationResult<OverviewForm> {
+impl ServeTagged for Overview {
+    type Seen = (Task, usize);
+
+    fn see(&self, view: &View<'_>) -> OperationResult<(Tag, (Task, usize))> {
         let OverviewQuery { lineage, buckets } = self.query;
         let buckets = page_size(buckets, BUCKETS.0, BUCKETS.1)?;
-        let task = view.task(&self.task)?;
-        Ok(view.reader().overview(&task, lineage.map(LineageId), buckets)?)
+        let (tag, task) = seen(view, &self.task, lineage, &self.query)?;
+        Ok((tag, (task, buckets)))
     }
 
-    fn tag(&self, view: &View<'_>) -> OperationResult<Option<Tag>> {
-        tag_of(view, &self.task, self.query.lineage, &self.query)
+    fn answer(
+        &self,
+        view: &View<'_>,
+        (task, buckets): (Task, usize),
+    ) -> OperationResult<OverviewForm> {
+        let lineage = self.query.lineage.map(LineageId);
+        Ok(view.reader().overview(&task, lineage, buckets)?)
     }
 
     fn is_complete(&self, answer: &OverviewForm) -> bool {
@@ -125,14 +149,15 @@ impl Serve for Overview {
     }
 }
 
-impl Serve for TaskMetrics {
-    fn serve(self, view: &View<'_>) -> OperationResult<MetricsForm> {
-        let MetricsQuery { lineage } = self.query;
-        Ok(view.reader().metrics(&view.task(&self.task)?, lineage.map(LineageId))?)
+impl ServeTagged for TaskMetrics {
+    type Seen = Task;
+
+    fn see(&self, view: &View<'_>) -> OperationResult<(Tag, Task)> {
+        seen(view, &self.task, self.query.lineage, &self.query)
     }
 
-    fn tag(&self, view: &View<'_>) -> OperationResult<Option<Tag>> {
-        tag_of(view, &self.task, self.query.lineage, &self.query)
+    fn answer(&self, view: &View<'_>, task: Task) -> OperationResult<MetricsForm> {
+        Ok(view.reader().metrics(&task, self.query.lineage.map(LineageId))?)
     }
 
     fn is_complete(&self, answer: &MetricsForm) -> bool {
@@ -140,29 +165,31 @@ impl Serve for TaskMetrics {
     }
 }
 
-impl Serve for Align {
-    fn serve(self, view: &View<'_>) -> OperationResult<AlignmentForm> {
-        let AlignQuery { from, limit, texts } = self.query;
-        let limit = page_size(limit, LINES.0, LINES.1)?;
-        let side = |address: &str| -> Result<(Task, milepost::Point)> {
-            let point = view.point(address)?;
-            Ok((view.task(&point.task)?, point))
-        };
-        let (a, b) = (side(&self.address)?, side(&self.other)?);
-        let lines = (from.unwrap_or_default().0, limit);
-        Ok(view.reader().align([&a, &b], AlignOptions { texts }, lines)?)
-    }
+impl ServeTagged for Align {
+    /// Both histories, the first line and the number of lines.
+    type Seen = ([(Task, Point); 2], (u64, usize));
 
-    fn tag(&self, view: &View<'_>) -> OperationResult<Option<Tag>> {
+    fn see(&self, view: &View<'_>) -> OperationResult<(Tag, Self::Seen)> {
+        let AlignQuery { from, limit, texts } = &self.query;
+        let limit = page_size(*limit, LINES.0, LINES.1)?;
+        let from = from.unwrap_or_default().0;
         let (a, b) = (Seen::at(view, &self.address)?, Seen::at(view, &self.other)?);
         let tasks = (view.task(&a.point.task)?, view.task(&b.point.task)?);
         let erased = (erasures(&tasks.0)?, erasures(&tasks.1)?);
-        let AlignQuery { from, limit, texts } = &self.query;
         let tag = a.tag.and(b.hash).and(b.point.lineage);
         // Turns have the ids of checkpoints, which may be removed.
         let tag = tag.and(tasks.0.controls()?.hash).and(tasks.1.controls()?.hash);
-        let tag = tag.and(from.unwrap_or_default()).and(limit.unwrap_or(LINES.0)).and(texts);
-        Ok(Some(tag.erased(erased.0).erased(erased.1)))
+        let tag = tag.and(from).and(limit).and(texts).erased(erased.0).erased(erased.1);
+        Ok((tag, ([(tasks.0, a.point), (tasks.1, b.point)], (from, limit))))
+    }
+
+    fn answer(
+        &self,
+        view: &View<'_>,
+        ([a, b], lines): Self::Seen,
+    ) -> OperationResult<AlignmentForm> {
+        let options = AlignOptions { texts: self.query.texts };
+        Ok(view.reader().align([&a, &b], options, lines)?)
     }
 }
 

@@ -1,4 +1,5 @@
 //! Two histories, turn by turn.
+
 use milepost::reading::{AlignOptions, Aligned, AlignedOp, Turn, align, common};
 use milepost::{Error, Lineage, Point, Result, Task};
 use milepost_api::{AlignCountsForm, AlignOp, AlignedForm, AlignmentForm, Big};

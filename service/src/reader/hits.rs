@@ -1,4 +1,5 @@
 //! A search in all tasks.
+
 use milepost::query::{LineageInfo, TaskInfo, TaskQuery};
 use milepost::{Error, LineageId, Offset, Result, View};
 use milepost_api::{Big, HitForm, HitsForm};

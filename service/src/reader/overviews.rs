@@ -1,4 +1,5 @@
 //! Counts and metrics of a history, in buckets.
+
 use std::ops::Range;
 
 use milepost::reading::{MetricBucket, OverviewBucket};

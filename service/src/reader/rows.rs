@@ -1,4 +1,5 @@
 //! Events on one line each.
+
 use std::collections::HashMap;
 
 use milepost::reading::{UsageSum, row};

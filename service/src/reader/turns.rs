@@ -1,4 +1,5 @@
 //! Pages of turns.
+
 use milepost::reading::{Resume, Turn, Turns};
 use milepost::{Error, Lineage, LineageId, Offset, Result, Task};
 use milepost_api::{Big, ReadMarkForm, TurnCallForm, TurnForm, TurnsForm};

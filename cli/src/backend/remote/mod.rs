@@ -12,12 +12,12 @@ use milepost_api::calls::{Point, Task, TaskQuery};
 use milepost_api::{
     AppendedForm, BisectedForm, BlamedForm, Call, ChangesForm, CheckpointForm, Effect, EventAt,
     FileForm, JobAsked, JobForm, JobResult, LineageForm, Listed, MarkGiven, PointForm,
-    RestoredForm, RetentionAsked, RetentionForm, SeriesForm, ShareAsked, SharePlanForm, StoreForm,
-    SummariesForm, SummaryForm, TaskForm, UserForm, VerifyForm,
+    RestoredForm, RetentionAsked, RetentionForm, SeriesForm, ShareAsked, SharePlanForm,
+    SummariesForm, SummaryForm, TaskForm, VerifyForm,
 };
 use milepost_client::{
     ChangeControl, EditArtifacts, EventQuery, Guidance, Mark, NewTask, Restore, Retention,
-    SeriesQuery, Start, StatesQuery, StatsQuery, Verify,
+    SeriesQuery, Start, StatesQuery, Verify,
 };
 use milepost_formats::Progress;
 use milepost_workspace::TreePath;
@@ -257,33 +257,6 @@ impl Backend for Remote {
         work::differing_files(self, before, after, at_most)
     }
 
-    fn stats(&self) -> Result<StoreForm> {
-        self.wait(self.client.store_stats())
-    }
-
-    fn stats_of(&self, user: &str) -> Result<UserForm> {
-        let mut all: Option<UserForm> = None;
-        loop {
-            let query = StatsQuery {
-                user: Some(user.to_owned()),
-                limit: None,
-                cursor: all.as_mut().and_then(|all| all.next.take()),
-            };
-            let page = self.wait(self.client.user_stats(query))?;
-            let all = match &mut all {
-                Some(all) => {
-                    all.tasks.extend(page.tasks);
-                    all.next = page.next;
-                    all
-                }
-                none => none.insert(page),
-            };
-            if all.next.is_none() {
-                return Ok(all.clone());
-            }
-        }
-    }
-
     fn verify(&self, asked: &VerifyAsked, _: &mut dyn FnMut(u64, u64)) -> Result<VerifyForm> {
         let mut verify = Verify::new().states(asked.states).acknowledge(asked.acknowledge);
         if let Some(task) = &asked.task {
@@ -324,7 +297,7 @@ impl Backend for Remote {
     }
 
     fn delete_user(&self, user: &str, told: &mut dyn FnMut(u64, u64)) -> Result<u64> {
-        let tasks = self.stats_of(user)?.tasks;
+        let tasks = (self as &dyn Backend).stats_of(user)?.tasks;
         let all = tasks.len() as u64;
         for (done, task) in (1..).zip(&tasks) {
             self.delete(&task.id)?;

@@ -19,11 +19,12 @@ pub fn checks(found: &Opened, folder: &Path) -> Result<Vec<Check>> {
     let (opened, stats) = match found {
         Opened::Local(engine) => (
             vec![lock("no other process had it open".into()), opened(engine)],
-            Local::new(engine).stats()?,
+            (&Local::new(engine) as &dyn Backend).stats()?,
         ),
-        Opened::Remote(there) => {
-            (vec![lock(format!("it is open: {} has it", there.place()))], there.stats()?)
-        }
+        Opened::Remote(there) => (
+            vec![lock(format!("it is open: {} has it", there.place()))],
+            (there as &dyn Backend).stats()?,
+        ),
     };
     let mut checks = opened;
     checks.push(sizes(&stats));
@@ -37,7 +38,7 @@ pub fn checks(found: &Opened, folder: &Path) -> Result<Vec<Check>> {
 
 /// Checks a store that another process has open, as far as reading allows.
 pub fn contents(engine: &Engine) -> Result<Check> {
-    Ok(sizes(&Local::new(engine).stats()?))
+    Ok(sizes(&(&Local::new(engine) as &dyn Backend).stats()?))
 }
 
 fn lock(said: String) -> Check {

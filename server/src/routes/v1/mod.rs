@@ -25,7 +25,6 @@
 //! jobs.rs          jobs, for admins
 //! agent.rs         documents of hooks of coding agents
 //! share.rs         a task as one HTML file
-//! stats.rs         statistics
 //! me.rs            the caller and the service
 //! sessions.rs      sessions of browsers
 //! ```
@@ -53,7 +52,6 @@ pub(super) mod sessions;
 mod share;
 mod start;
 mod states;
-mod stats;
 mod stream;
 mod summaries;
 mod values;
@@ -114,7 +112,6 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(blame::routes())
         .merge(branch::routes())
         .merge(files::routes())
-        .merge(stats::routes())
         .merge(me::routes())
         .merge(sessions::routes())
         .merge(share::routes())
@@ -131,7 +128,7 @@ mod tests {
     #[test]
     fn a_path_with_methods_in_two_files_is_answered_and_described_for_both() {
         let other = OpenApiRouter::new().routes(routes!(posted));
-        let (_, api) = stats::routes().merge(other).split_for_parts();
+        let (_, api) = operations::routes().merge(other).split_for_parts();
         let of = &api.paths.paths["/v1/stats"];
         assert!(of.get.is_some() && of.post.is_some());
     }

@@ -4,13 +4,13 @@
 
 use milepost_api::calls::{
     Align, AllCheckpoints, Attachments, Checkpoint, Checkpoints, Erase, FileChanges, Folders,
-    Lineages, Overview, Pin, Pins, Point, Redo, Rows, Search, Summary, Switch, Task, TaskMetrics,
-    Tasks, Turns, Unmark, UnmarkAll, Unpin,
+    Lineages, Overview, Pin, Pins, Point, Redo, Rows, Search, Stats, Summary, Switch, Task,
+    TaskMetrics, Tasks, Turns, Unmark, UnmarkAll, Unpin,
 };
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::app::App;
-use crate::call::route;
+use crate::call::{route, tagged_route};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -18,15 +18,16 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(route::<Summary>())
         .routes(route::<Task>())
         .routes(route::<Lineages>())
-        .routes(route::<Point>())
-        .routes(route::<FileChanges>())
-        .routes(route::<Rows>())
-        .routes(route::<Turns>())
-        .routes(route::<Overview>())
-        .routes(route::<TaskMetrics>())
-        .routes(route::<Align>())
+        .routes(tagged_route::<Point>())
+        .routes(tagged_route::<FileChanges>())
+        .routes(tagged_route::<Rows>())
+        .routes(tagged_route::<Turns>())
+        .routes(tagged_route::<Overview>())
+        .routes(tagged_route::<TaskMetrics>())
+        .routes(tagged_route::<Align>())
         .routes(route::<Search>())
-        .routes(route::<Checkpoint>())
+        .routes(route::<Stats>())
+        .routes(tagged_route::<Checkpoint>())
         .routes(route::<Attachments>())
         .routes(route::<Erase>())
         .routes(route::<Folders>())

@@ -1,4 +1,5 @@
 //! Failed inputs: the kinds and remedies of their errors, for an answer.
+
 use std::io;
 
 use milepost::{Detail, ErrorKind};

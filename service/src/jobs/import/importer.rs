@@ -1,4 +1,5 @@
 //! Imports inputs one by one.
+
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};

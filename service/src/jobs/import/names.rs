@@ -1,5 +1,6 @@
 //! Names of inputs in texts, as the caller gave them, and names of runs whose files have the same
 //! name.
+
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 

@@ -1,4 +1,5 @@
 //! The report of an import: imported tasks, and what was left out.
+
 use milepost::{Engine, Error};
 use milepost_api::{Big, FailedInput, ImportForm, ImportedForm, JobResult, SkippedForm};
 use milepost_formats::Result;

@@ -1,4 +1,5 @@
 //! Progress and notes of a conversion, passed on to the listener of a job.
+
 use std::io;
 
 use milepost_api::{Big, JobNote, JobProgress};
