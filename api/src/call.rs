@@ -45,8 +45,8 @@ pub struct NoQuery {}
 
 /// An operation of the API. A value of the type is a request.
 ///
-/// The service, its clients, the command and the package for Python derive what they need from it:
-/// a route, a method, a call in the same process. See `docs/OPERATIONS.md`.
+/// The service, the client and the command derive what they need from it: a route, a request, a
+/// call in the same process. See `docs/OPERATIONS.md`.
 ///
 /// ```
 /// use milepost_api::calls::Pin;
