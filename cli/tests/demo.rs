@@ -7,7 +7,8 @@ mod common;
 use common::{Place, text};
 use serde_json::Value;
 
-/// Runs the demo. Its kill may interrupt a write, which the next opening reports; nothing else does.
+/// Runs the demo. Its kill may interrupt a write, which the next opening reports. Any other note
+/// fails the test.
 #[track_caller]
 fn ran(place: &Place, line: &str) -> String {
     let ran = place.say(line);

@@ -36,10 +36,11 @@ ROUTE = "        .routes(route::<milepost_api::calls::Echo>())\n"
 TEST = """
 #[tokio::test]
 async fn echo() {
-    let served = Served::with_essay().await;
+    let mut both = BothWays::new(Served::with_essay().await);
     for task in ["essay", "none"] {
-        compare(&served, &served.client(), milepost_client::calls::Echo::new(task)).await;
+        both.compare(milepost_client::calls::Echo::new(task)).await;
     }
+    both.has_answered(&["echo"]);
     assert!(milepost_server::openapi().unwrap().contains("/v1/tasks/{task}/echo"));
 }
 """

@@ -1,5 +1,7 @@
 //! Each operation has the same answer, or the same error, in this process and over HTTP.
 
+use std::collections::BTreeSet;
+
 use milepost::Mark;
 use milepost::events::MarkStatus;
 use milepost_client::api::{Big, EraseAsked, PinAsked, SwitchAsked};
@@ -10,7 +12,7 @@ use milepost_client::calls::{
     Summary, Switch, Task, TaskMetrics, TaskQuery, Tasks, Turns, TurnsQuery, Unmark, UnmarkAll,
     UnmarkQuery, Unpin,
 };
-use milepost_client::{Client, Error};
+use milepost_client::{Client, ErrorKind};
 use milepost_service::{Serve, View};
 use serde_json::Value;
 
@@ -28,51 +30,94 @@ fn timeless(mut value: Value) -> Value {
     value
 }
 
-/// Performs an operation in this process, and then over HTTP.
-async fn compare<C: Serve + Clone>(served: &Served, client: &Client, call: C) {
-    let here = call.clone().serve(&View::new(&served.engine, None, None));
-    let here = here.map(|answer| timeless(serde_json::to_value(answer).unwrap()));
-    let there = client.call(&call).await;
-    let there = there.map(|answer| timeless(serde_json::to_value(answer).unwrap()));
-    let here = here.map_err(|error| error.to_string());
-    assert_eq!(here, there.map_err(|error: Error| error.detail().to_owned()), "{}", C::ID);
+/// A store, a client of its service, and the operations that were answered.
+struct BothWays {
+    served: Served,
+    client: Client,
+    answered: BTreeSet<&'static str>,
+}
+
+impl BothWays {
+    fn new(served: Served) -> Self {
+        let client = served.client();
+        Self { served, client, answered: BTreeSet::new() }
+    }
+
+    /// Performs an operation in this process, and then over HTTP.
+    async fn compare<C: Serve>(&mut self, call: C) {
+        let here = call.clone().serve(&View::new(&self.served.engine, None, None));
+        let here = here.map(|answer| timeless(serde_json::to_value(answer).unwrap()));
+        let there = self.client.call(&call).await;
+        let there = there.map(|answer| timeless(serde_json::to_value(answer).unwrap()));
+        match (here, there) {
+            (Ok(here), Ok(there)) => {
+                assert_eq!(here, there, "{}", C::ID);
+                self.answered.insert(C::ID);
+            }
+            (Err(here), Err(there)) => {
+                assert_eq!(here.to_string(), there.detail(), "{}", C::ID);
+                assert_eq!(kind_of(&here), there.kind(), "{}", C::ID);
+            }
+            (here, there) => panic!("{}: {here:?} here, {there:?} over HTTP", C::ID),
+        }
+    }
+
+    /// Checks that each of these operations had an answer, and not only errors.
+    fn has_answered(&self, operations: &[&str]) {
+        let missing: Vec<_> =
+            operations.iter().filter(|id| !self.answered.contains(**id)).collect();
+        assert!(missing.is_empty(), "{missing:?} had only errors");
+    }
+}
+
+/// Returns the kind that a client gives to an error of an operation.
+fn kind_of(error: &milepost_service::Error) -> ErrorKind {
+    match error {
+        milepost_service::Error::Forbidden(_) => ErrorKind::Forbidden,
+        milepost_service::Error::TooMuch(_) => ErrorKind::TooLarge,
+        milepost_service::Error::Engine(error) => match error.kind() {
+            milepost::ErrorKind::NotFound => ErrorKind::NotFound,
+            milepost::ErrorKind::Invalid => ErrorKind::Invalid,
+            milepost::ErrorKind::Conflict => ErrorKind::Conflict,
+            _ => ErrorKind::Unavailable,
+        },
+    }
 }
 
 #[tokio::test]
 async fn an_operation_says_the_same_in_this_process_and_over_http() {
-    let served = Served::with_essay().await;
-    served.engine.start_task("other", "ana").unwrap();
-    let marked = served.engine.task("essay").unwrap().checkpoint(Mark::new()).unwrap();
-    let client = served.client();
+    let mut both = BothWays::new(Served::with_essay().await);
+    both.served.engine.start_task("other", "ana").unwrap();
+    let marked = both.served.engine.task("essay").unwrap().checkpoint(Mark::new()).unwrap();
     let query = |limit| TaskQuery { limit: Some(limit), ..TaskQuery::default() };
     for limit in [0, 1, 100, 101] {
-        compare(&served, &client, Tasks::new(query(limit))).await;
+        both.compare(Tasks::new(query(limit))).await;
     }
     let cursor = Some("no cursor".to_owned());
-    compare(&served, &client, Tasks::new(TaskQuery { cursor, ..TaskQuery::default() })).await;
+    both.compare(Tasks::new(TaskQuery { cursor, ..TaskQuery::default() })).await;
     for task in ["essay", "none"] {
-        compare(&served, &client, Task::new(task)).await;
-        compare(&served, &client, Summary::new(task)).await;
-        compare(&served, &client, Lineages::new(task)).await;
+        both.compare(Task::new(task)).await;
+        both.compare(Summary::new(task)).await;
+        both.compare(Lineages::new(task)).await;
     }
     let id = marked.id.to_string();
     let long = "x".repeat(2000);
     for id in [&id, &id[..8], &id[..4], "0123456789", "no id"] {
         for reason in [None, Some("the best"), Some(long.as_str())] {
             let body = PinAsked { reason: reason.map(str::to_owned) };
-            compare(&served, &client, Pin::new(id, body)).await;
+            both.compare(Pin::new(id, body)).await;
         }
-        compare(&served, &client, Pins::new("essay")).await;
-        compare(&served, &client, Unpin::new(id)).await;
+        both.compare(Pins::new("essay")).await;
+        both.compare(Unpin::new(id)).await;
     }
-    compare(&served, &client, Pins::new("none")).await;
+    both.compare(Pins::new("none")).await;
+    both.has_answered(&["tasks", "task", "summary", "lineages", "pin", "pins", "unpin"]);
 }
 
 #[tokio::test]
 async fn lists_of_checkpoints_are_the_same_in_this_process_and_over_http() {
-    let served = Served::with_files().await;
-    let client = served.client();
-    let task = served.engine.task("essay").unwrap();
+    let mut both = BothWays::new(Served::with_files().await);
+    let task = both.served.engine.task("essay").unwrap();
     task.checkpoint(Mark::new().alias("a").status(MarkStatus::Failure)).unwrap();
     let filters = [None, Some("{}"), Some(r#"{"a": 1}"#), Some("7"), Some("no JSON")];
     for filter in filters.map(|filter| filter.map(str::to_owned)) {
@@ -80,85 +125,134 @@ async fn lists_of_checkpoints_are_the_same_in_this_process_and_over_http() {
             let (filter, alias) = (filter.clone(), alias.clone());
             let query = CheckpointQuery { filter, alias, ..CheckpointQuery::default() };
             for task in ["essay", "none"] {
-                compare(&served, &client, Checkpoints::new(task, query.clone())).await;
+                both.compare(Checkpoints::new(task, query.clone())).await;
             }
             let CheckpointQuery { filter, alias, .. } = query;
             let query = AllCheckpointsQuery { filter, alias, ..AllCheckpointsQuery::default() };
-            compare(&served, &client, AllCheckpoints::new(query)).await;
+            both.compare(AllCheckpoints::new(query)).await;
         }
         let query = UnmarkQuery { filter, ..UnmarkQuery::default() };
-        compare(&served, &client, UnmarkAll::new(query)).await;
+        both.compare(UnmarkAll::new(query)).await;
     }
     for (task, alias) in [("essay", "a"), ("essay", ""), ("none", "a")] {
         let query = AliasQuery { alias: alias.into() };
-        compare(&served, &client, Attachments::new(task, query)).await;
+        both.compare(Attachments::new(task, query)).await;
     }
     for task in ["essay", "none"] {
-        compare(&served, &client, Folders::new(task)).await;
+        both.compare(Folders::new(task)).await;
     }
-    compare(&served, &client, Unmark::new("0123456789")).await;
+    both.compare(Unmark::new("0123456789")).await;
+    both.has_answered(&["checkpoints", "all_checkpoints", "unmark_all", "attachments", "folders"]);
 }
 
-/// Both ways end in the same state, so a change that was made in this process changes nothing when
-/// it comes over HTTP, or is refused with the same reason.
+/// A change over HTTP follows the same change in this process: it leaves the store as it is, or is
+/// refused for the same reason.
 #[tokio::test]
 async fn a_repeated_change_says_the_same_in_this_process_and_over_http() {
-    let served = Served::with_essay().await;
-    let client = served.client();
-    served.engine.restore(&served.engine.point("essay@one").unwrap()).run().unwrap();
+    let mut both = BothWays::new(Served::with_essay().await);
+    both.served.engine.restore(&both.served.engine.point("essay@one").unwrap()).run().unwrap();
     for lineage in [0, 1, 2] {
-        compare(&served, &client, Switch::new("essay", SwitchAsked { lineage })).await;
+        both.compare(Switch::new("essay", SwitchAsked { lineage })).await;
     }
-    compare(&served, &client, Switch::new("none", SwitchAsked { lineage: 0 })).await;
+    both.compare(Switch::new("none", SwitchAsked { lineage: 0 })).await;
     for task in ["essay", "none"] {
-        compare(&served, &client, Redo::new(task)).await;
+        both.compare(Redo::new(task)).await;
     }
     for address in ["essay/1@4", "essay@99", "essay@none", "none@1"] {
-        compare(&served, &client, Erase::new(address, EraseAsked::default())).await;
+        both.compare(Erase::new(address, EraseAsked::default())).await;
     }
     let erase = Erase::new("essay/0@1", EraseAsked::default());
-    erase.clone().serve(&View::new(&served.engine, None, None)).unwrap();
-    compare(&served, &client, erase).await;
+    erase.clone().serve(&View::new(&both.served.engine, None, None)).unwrap();
+    both.compare(erase).await;
+    both.has_answered(&["switch", "erase"]);
 }
 
 #[tokio::test]
 async fn readings_are_the_same_in_this_process_and_over_http() {
-    let served = Served::with_files().await;
-    let client = served.client();
+    let mut both = BothWays::new(Served::with_files().await);
     for task in ["essay", "none"] {
         for (lineage, limit, failed) in [(None, None, false), (Some(0), Some(1), true)] {
             let rows = RowsQuery { lineage, limit, failed, ..RowsQuery::default() };
-            compare(&served, &client, Rows::new(task, rows)).await;
+            both.compare(Rows::new(task, rows)).await;
             let turns = TurnsQuery { lineage, limit, failed, ..TurnsQuery::default() };
-            compare(&served, &client, Turns::new(task, turns)).await;
+            both.compare(Turns::new(task, turns)).await;
             let overview = OverviewQuery { lineage, buckets: limit };
-            compare(&served, &client, Overview::new(task, overview)).await;
-            compare(&served, &client, TaskMetrics::new(task, MetricsQuery { lineage })).await;
+            both.compare(Overview::new(task, overview)).await;
+            both.compare(TaskMetrics::new(task, MetricsQuery { lineage })).await;
         }
     }
     let (from, to) = (Some(Big(3)), Some(Big(1)));
     let rows = RowsQuery { from, to, ..RowsQuery::default() };
-    compare(&served, &client, Rows::new("essay", rows)).await;
+    both.compare(Rows::new("essay", rows)).await;
     let turns = TurnsQuery { from, near: to, ..TurnsQuery::default() };
-    compare(&served, &client, Turns::new("essay", turns)).await;
+    both.compare(Turns::new("essay", turns)).await;
     for limit in [None, Some(0), Some(1001)] {
         let align = AlignQuery { limit, ..AlignQuery::default() };
-        compare(&served, &client, Align::new("essay@one", "essay", align)).await;
+        both.compare(Align::new("essay@one", "essay", align)).await;
         let search = SearchQuery { limit, text: Some("hello".into()), ..SearchQuery::default() };
-        compare(&served, &client, Search::new(search)).await;
+        both.compare(Search::new(search)).await;
     }
-    compare(&served, &client, Search::new(SearchQuery::default())).await;
+    both.compare(Search::new(SearchQuery::default())).await;
     for (user, limit) in [(Some("local"), Some(1)), (Some("local"), Some(0)), (None, Some(1))] {
         let (user, cursor) = (user.map(str::to_owned), None);
-        compare(&served, &client, Stats::new(StatsQuery { user, limit, cursor })).await;
+        both.compare(Stats::new(StatsQuery { user, limit, cursor })).await;
     }
     for address in ["essay", "essay@one", "essay/0@2", "essay@99", "none"] {
-        compare(&served, &client, Point::new(address)).await;
-        compare(&served, &client, FileChanges::new("essay@files", address)).await;
+        both.compare(Point::new(address)).await;
+        both.compare(FileChanges::new("essay@files", address)).await;
     }
     let marks = Checkpoints::new("essay", CheckpointQuery::default());
-    let marks = marks.serve(&View::new(&served.engine, None, None)).unwrap().items;
+    let marks = marks.serve(&View::new(&both.served.engine, None, None)).unwrap().items;
     for id in [&marks[0].id.to_string(), "0123456789", "01234", "no id"] {
-        compare(&served, &client, Checkpoint::new(id)).await;
+        both.compare(Checkpoint::new(id)).await;
+    }
+    both.has_answered(&[
+        "rows",
+        "turns",
+        "overview",
+        "task_metrics",
+        "align",
+        "search",
+        "stats",
+        "point",
+        "file_changes",
+        "checkpoint",
+    ]);
+}
+
+/// Removes what differs between two stores of the same history: times and hashes.
+fn of_any_store(mut value: Value) -> Value {
+    const OWN: [&str; 5] = ["created", "created_us", "hash", "opened", "opened_us"];
+    if let Some(fields) = value.as_object_mut() {
+        fields.retain(|name, _| !OWN.contains(&name.as_str()));
+        fields.values_mut().for_each(|field| *field = of_any_store(field.take()));
+    }
+    value
+}
+
+/// These changes can be made once, so each way has a store of its own.
+#[tokio::test]
+async fn a_change_that_is_made_once_says_the_same_in_two_equal_stores() {
+    let (here, there) = (Served::with_essay().await, Served::with_essay().await);
+    for served in [&here, &there] {
+        let engine = &served.engine;
+        engine.restore(&engine.point("essay@one").unwrap()).run().unwrap();
+        engine.undo("essay").run().unwrap();
+    }
+    let (view, client) = (View::new(&here.engine, None, None), there.client());
+    let redo = Redo::new("essay");
+    let one = serde_json::to_value(redo.clone().serve(&view).unwrap()).unwrap();
+    let two = serde_json::to_value(client.call(&redo).await.unwrap()).unwrap();
+    assert_eq!(one["lineage"]["id"], 1);
+    assert_eq!(of_any_store(one), of_any_store(two));
+    let ids = [&here, &there].map(|served| {
+        let marked = served.engine.task("essay").unwrap().checkpoint(Mark::new());
+        marked.unwrap().id.to_string()
+    });
+    Unmark::new(&ids[0]).serve(&view).unwrap();
+    client.call(&Unmark::new(&ids[1])).await.unwrap();
+    for (served, id) in [&here, &there].into_iter().zip(&ids) {
+        let gone = served.engine.view().checkpoint(id).unwrap_err();
+        assert_eq!(gone.kind(), milepost::ErrorKind::NotFound);
     }
 }

@@ -9,7 +9,7 @@ use milepost_client::codec::{Json, MarkCause, MarkStatus};
 use milepost_client::{ErrorKind, Mark};
 use serde_json::json;
 
-use crate::calls::pin_of;
+use crate::pins::pin_of;
 use crate::served::Served;
 
 fn json_of(value: serde_json::Value) -> Json {

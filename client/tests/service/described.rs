@@ -7,7 +7,7 @@ use std::pin::Pin;
 use serde_json::Value;
 
 use crate::{
-    agents, attachments, branches, calls, checkpoints, going_back, jobs, passes, readings,
+    agents, attachments, branches, calls, checkpoints, going_back, jobs, passes, pins, readings,
 };
 
 /// They can be handed to another thread.
@@ -53,9 +53,9 @@ const CALLS: &[(&str, Call)] = &[
     ("anchor", || Box::pin(calls::anchor())),
     ("attach", || Box::pin(attachments::attach())),
     ("attachments", || Box::pin(attachments::list())),
-    ("pins", || Box::pin(calls::pins())),
-    ("pin", || Box::pin(calls::pin())),
-    ("unpin", || Box::pin(calls::unpin())),
+    ("pins", || Box::pin(pins::pins())),
+    ("pin", || Box::pin(pins::pin())),
+    ("unpin", || Box::pin(pins::unpin())),
     ("rows", || Box::pin(readings::rows())),
     ("turns", || Box::pin(readings::turns())),
     ("overview", || Box::pin(readings::overview())),

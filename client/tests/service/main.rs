@@ -16,6 +16,7 @@ mod going_back;
 mod hostile;
 mod jobs;
 mod passes;
+mod pins;
 mod proxy;
 mod readings;
 mod refused;

@@ -20,38 +20,38 @@ impl Serve for Checkpoints {
     fn serve(self, view: &View<'_>) -> OperationResult<Listed<CheckpointForm>> {
         let CheckpointQuery { lineage, status, filter, alias, before, order, limit, cursor } =
             self.query;
-        let query = EngineQuery {
-            task: Some(self.task),
-            lineage: lineage.map(LineageId),
-            filter: metadata_filter(filter.as_deref())?,
-            status,
-            alias,
-            before,
-            order: engine_order(order),
-            limit: Some(page_size(limit, PAGE, PAGE_MAX)?),
-            cursor,
-        };
-        Ok(forms::page(view.checkpoints(&query)?, forms::checkpoint))
+        let task = Some(self.task);
+        let query =
+            AllCheckpointsQuery { task, status, filter, alias, before, order, limit, cursor };
+        list(view, lineage, query)
     }
 }
 
 impl Serve for AllCheckpoints {
     fn serve(self, view: &View<'_>) -> OperationResult<Listed<CheckpointForm>> {
-        let AllCheckpointsQuery { task, status, filter, alias, before, order, limit, cursor } =
-            self.query;
-        let query = EngineQuery {
-            task,
-            lineage: None,
-            filter: metadata_filter(filter.as_deref())?,
-            status,
-            alias,
-            before,
-            order: engine_order(order),
-            limit: Some(page_size(limit, PAGE, PAGE_MAX)?),
-            cursor,
-        };
-        Ok(forms::page(view.checkpoints(&query)?, forms::checkpoint))
+        list(view, None, self.query)
     }
+}
+
+/// Returns a page of checkpoints, of one lineage or of all.
+fn list(
+    view: &View<'_>,
+    lineage: Option<u32>,
+    query: AllCheckpointsQuery,
+) -> OperationResult<Listed<CheckpointForm>> {
+    let AllCheckpointsQuery { task, status, filter, alias, before, order, limit, cursor } = query;
+    let query = EngineQuery {
+        task,
+        lineage: lineage.map(LineageId),
+        filter: metadata_filter(filter.as_deref())?,
+        status,
+        alias,
+        before,
+        order: engine_order(order),
+        limit: Some(page_size(limit, PAGE, PAGE_MAX)?),
+        cursor,
+    };
+    Ok(forms::page(view.checkpoints(&query)?, forms::checkpoint))
 }
 
 serve_tagged!(Checkpoint);
@@ -113,11 +113,7 @@ fn engine_order(order: CheckpointOrder) -> EngineOrder {
 }
 
 /// Parses a filter of metadata: a JSON object, as text.
-///
-/// # Errors
-///
-/// `Invalid`: the text is no JSON object.
-pub fn metadata_filter(text: Option<&str>) -> Result<Vec<(String, Value)>> {
+fn metadata_filter(text: Option<&str>) -> Result<Vec<(String, Value)>> {
     let Some(text) = text else {
         return Ok(Vec::new());
     };

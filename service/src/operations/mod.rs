@@ -25,7 +25,6 @@ use milepost::state::{ChangeLimits, diff_states_up_to};
 use milepost::{Engine, Error, Point, Result, View};
 use milepost_api::{Big, BisectedForm, BranchAsked, LineageForm, RestoredForm, VerifyForm};
 
-pub use checkpoints::metadata_filter;
 pub use readings::{ROWS, TURNS, ordered};
 
 use crate::forms;

@@ -6,14 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use milepost::ErrorKind;
-use milepost_api::Listed;
 use milepost_client::{Client, ClientBuilder};
 use tokio::runtime::Runtime;
 
 use crate::error::{Failure, MAY_BE_DONE, Result};
 
-/// Largest number of items in a page of a list.
-const PAGE: usize = 100;
 /// A store behind another program.
 pub struct Remote {
     pub(in crate::backend) client: Client,
@@ -260,27 +257,5 @@ impl Remote {
             true => failure.at(&self.place),
             false => failure,
         }
-    }
-
-    /// Returns items of a list, from as many pages as needed.
-    pub(super) fn pages<T, F: Future<Output = milepost_client::Result<Listed<T>>>>(
-        &self,
-        limit: usize,
-        mut cursor: Option<String>,
-        mut page: impl FnMut(u32, Option<String>) -> F,
-    ) -> Result<Listed<T>> {
-        let mut items = Vec::new();
-        while items.len() < limit {
-            let most = (limit - items.len()).min(PAGE);
-            let most = u32::try_from(most).unwrap_or(u32::MAX);
-            let found = self.wait(page(most, cursor.take()))?;
-            items.extend(found.items);
-            cursor = found.next;
-            if cursor.is_none() {
-                break;
-            }
-        }
-        let next = cursor;
-        Ok(Listed { items, next })
     }
 }

@@ -82,14 +82,12 @@ impl Backend for Remote {
         limit: usize,
         cursor: Option<String>,
     ) -> Result<Listed<SummaryForm>> {
-        self.pages(limit, cursor, |limit, cursor| {
-            let (user, limit) = (user.map(str::to_owned), Some(limit as usize));
+        super::pages(limit, cursor, |limit, cursor| {
+            let (user, limit) = (user.map(str::to_owned), Some(limit));
             let prefix = prefix.map(str::to_owned);
-            let page = self.client.summaries(TaskQuery { user, prefix, limit, cursor });
-            async move {
-                let SummariesForm { items, next, .. } = page.await?;
-                Ok(Listed { items, next })
-            }
+            let query = TaskQuery { user, prefix, limit, cursor };
+            let SummariesForm { items, next, .. } = self.wait(self.client.summaries(query))?;
+            Ok(Listed { items, next })
         })
     }
 
