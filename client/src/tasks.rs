@@ -1,9 +1,8 @@
 //! Tasks and their lineages, and tasks as files.
 
-use milepost_api::calls::TaskQuery;
+use milepost_api::calls::{self, TaskQuery};
 use milepost_api::{ShareAsked, SharePlanForm, SummariesForm, TaskForm, TaskGiven};
 use milepost_codec::Json;
-use reqwest::Method;
 
 use crate::client::Client;
 use crate::conditions::Conditions;
@@ -129,18 +128,8 @@ impl Client {
     /// `Conflict`: the id is in use, by any user. `Forbidden`: the owner is another user, and the
     /// caller is no admin.
     pub async fn start_task(&self, task: impl Into<NewTask>) -> Result<TaskForm> {
-        let task = task.into();
-        let request = self.post(["v1", "tasks"], &task.request)?;
-        task.conditions.on(request)?.read().await
-    }
-
-    /// Deletes a task permanently.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`: no such task. `Unavailable`: the task has an unfinished restore.
-    pub async fn delete_task(&self, task: &str) -> Result<()> {
-        self.request(Method::DELETE, ["v1", "tasks", task])?.finish().await
+        let NewTask { request, conditions } = task.into();
+        self.call_under(&calls::StartTask::new(request), &conditions).await
     }
 
     /// Returns the size of a share of a task, and what it withholds.

@@ -4,8 +4,10 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use milepost::calls::Conditions;
-use milepost::{Append, Appended, Detail, Error, ErrorKind, Task};
+use milepost::calls::Conditions as Calls;
+use milepost::{Append, Appended, Detail, Error, ErrorKind};
+use milepost_api::Takes;
+use milepost_service::Conditions;
 use serde::Serialize;
 
 use crate::auth::Caller;
@@ -22,10 +24,7 @@ const KEY_MAX: usize = 256;
 pub(crate) struct WriteContext {
     pub(crate) caller: Caller,
     id: RequestId,
-    /// The expected head.
-    expect: Option<u64>,
-    /// The idempotency key.
-    pub(crate) key: Option<String>,
+    pub(crate) conditions: Conditions,
 }
 
 impl<S: Sync> FromRequestParts<S> for WriteContext {
@@ -35,8 +34,10 @@ impl<S: Sync> FromRequestParts<S> for WriteContext {
         Ok(Self {
             caller: Caller::from_request_parts(parts, state).await?,
             id: RequestId::from_request_parts(parts, state).await?,
-            expect: one(&parts.headers, &header::IF_MATCH)?.map(expected).transpose()?,
-            key: one(&parts.headers, &KEY)?.map(key).transpose()?,
+            conditions: Conditions {
+                head: one(&parts.headers, &header::IF_MATCH)?.map(expected).transpose()?,
+                key: one(&parts.headers, &KEY)?.map(key).transpose()?,
+            },
         })
     }
 }
@@ -47,52 +48,39 @@ impl WriteContext {
         &self.id.0
     }
 
-    /// Appends to a task under the request's conditions.
-    pub(crate) fn append(&self, task: &Task, append: Append) -> milepost::Result<Appended> {
-        task.append(self.conditioned(append))
-    }
-
-    /// Adds the request's conditions to an append.
+    /// Adds the request's context and conditions to an append.
     pub(crate) fn conditioned(&self, append: Append) -> Append {
-        let mut append = append.user(&*self.caller.user).correlation(self.correlation());
-        if let Some(head) = self.expect {
-            append = append.expect_head(head);
-        }
-        if let Some(key) = &self.key {
-            append = append.key(key);
-        }
-        append
+        self.conditions.on(append.user(&*self.caller.user).correlation(self.correlation()))
     }
 
     /// Runs a closure on this thread under the request's conditions.
     pub(crate) fn during<T>(&self, work: impl FnOnce() -> T) -> T {
-        let mut conditions = Conditions::new();
-        if let Some(key) = &self.key {
-            conditions = conditions.key(key);
+        let Conditions { key, head } = self.conditions.clone();
+        let conditions = key.into_iter().fold(Calls::new(), Calls::key);
+        head.into_iter().fold(conditions, Calls::expect_head).during(work)
+    }
+
+    /// Refuses conditions that the request does not take.
+    pub(crate) fn only(self, takes: Takes) -> Result<Self, ApiError> {
+        match &self.conditions {
+            Conditions { head: Some(_), .. } if !takes.head => {
+                Err(ApiError::Invalid("`If-Match` is not for this route".into()))
+            }
+            Conditions { key: Some(_), .. } if !takes.key => {
+                Err(ApiError::Invalid("`Idempotency-Key` is not for this route".into()))
+            }
+            _ => Ok(self),
         }
-        if let Some(head) = self.expect {
-            conditions = conditions.expect_head(head);
-        }
-        conditions.during(work)
     }
 
     /// Refuses an expected head, on a route that creates the lineage.
     pub(crate) fn onto_any_head(self) -> Result<Self, ApiError> {
-        match self.expect {
-            None => Ok(self),
-            Some(_) => Err(ApiError::Invalid("`If-Match` is not for this route".into())),
-        }
+        self.only(Takes { key: true, head: false })
     }
 
     /// Refuses conditions, on a route that does not support them.
     pub(crate) fn unconditional(self) -> Result<Self, ApiError> {
-        match (self.expect, &self.key) {
-            (None, None) => Ok(self),
-            (Some(_), _) => Err(ApiError::Invalid("`If-Match` is not for this route".into())),
-            (_, Some(_)) => {
-                Err(ApiError::Invalid("`Idempotency-Key` is not for this route".into()))
-            }
-        }
+        self.only(Takes::all_if(false))
     }
 }
 

@@ -5,7 +5,9 @@ use std::cell::OnceCell;
 use std::ops::Deref;
 
 use milepost::state::{ChangeLimits, Changes, diff_states_up_to};
-use milepost::{Checkpoint, Engine, Error, ErrorKind, Hash, Json, Point, Result, RunState, Task};
+use milepost::{
+    Append, Checkpoint, Engine, Error, ErrorKind, Hash, Json, Point, Result, RunState, Task,
+};
 use milepost_api::PointForm;
 use milepost_workspace::Snapshot;
 
@@ -20,6 +22,27 @@ pub const CHANGES: usize = 10_000;
 /// The approximate maximum size of changes, in bytes.
 const BYTES: usize = 16 << 20;
 
+/// The conditions of a change.
+#[derive(Debug, Clone, Default)]
+pub struct Conditions {
+    /// The idempotency key.
+    pub key: Option<String>,
+    /// The expected head.
+    pub head: Option<u64>,
+}
+
+impl Conditions {
+    /// Adds the conditions to an append.
+    #[must_use]
+    pub fn on(&self, append: Append) -> Append {
+        let append = self.head.into_iter().fold(append, Append::expect_head);
+        self.key.iter().fold(append, Append::key)
+    }
+}
+
+/// A callback for progress: the number of done parts, and that of all parts.
+type Progress<'a> = &'a dyn Fn(u64, u64);
+
 /// The engine as one caller sees it. Another user's object answers exactly like one that does not
 /// exist.
 pub struct View<'a> {
@@ -30,6 +53,8 @@ pub struct View<'a> {
     /// The reader whose maps are kept beyond this view.
     kept: Option<&'a Reader>,
     own: OnceCell<Reader>,
+    conditions: Conditions,
+    progress: Option<Progress<'a>>,
 }
 
 impl Deref for View<'_> {
@@ -47,13 +72,38 @@ impl<'a> View<'a> {
         if let Some(task) = only {
             shown = shown.only(task);
         }
-        Self { engine, shown, only, kept: None, own: OnceCell::new() }
+        let (own, conditions, progress) = Default::default();
+        Self { engine, shown, only, kept: None, own, conditions, progress }
     }
 
     /// Uses a reader, whose maps are kept for the next view.
     #[must_use]
     pub fn with_reader(self, reader: &'a Reader) -> Self {
         Self { kept: Some(reader), ..self }
+    }
+
+    /// Sets the conditions of a change.
+    #[must_use]
+    pub fn under(self, conditions: Conditions) -> Self {
+        Self { conditions, ..self }
+    }
+
+    /// Returns the conditions of a change.
+    pub fn conditions(&self) -> &Conditions {
+        &self.conditions
+    }
+
+    /// Reports the progress of long work to a callback.
+    #[must_use]
+    pub fn with_progress(self, progress: Progress<'a>) -> Self {
+        Self { progress: Some(progress), ..self }
+    }
+
+    /// Reports progress: the number of done parts, and that of all parts.
+    pub(crate) fn progress(&self, done: u64, all: u64) {
+        if let Some(progress) = self.progress {
+            progress(done, all);
+        }
     }
 
     /// Returns the reader of lineages.

@@ -3,6 +3,7 @@
 use milepost::Engine;
 use milepost::events::Message;
 use milepost_client::api::{Big, EventForm};
+use milepost_client::calls::DeleteTask;
 use milepost_client::{Client, ErrorKind, EventQuery, Followed, Following, Start};
 use tokio::time::timeout;
 
@@ -139,7 +140,7 @@ async fn a_task_that_is_deleted_ends_it_with_the_reason() {
     let mut following = client.follow("essay", 5);
     client.guide("essay", "last words").await.unwrap();
     next(&mut following).await;
-    client.delete_task("essay").await.unwrap();
+    client.call(&DeleteTask::new("essay")).await.unwrap();
     let ended = timeout(LONG, following.next()).await.expect("it ends");
     let error = ended.unwrap().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");

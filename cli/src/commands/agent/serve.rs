@@ -85,7 +85,7 @@ fn serve(engine: &Engine, project: &Path, args: &AgentServe) -> Result<()> {
     let served = ServerOptions::default()
         .body(BODY_MAX)
         .memory(MEMORY_MAX)
-        .backups(milepost_formats::backup)
+        .backups(true)
         .agent_hooks(move |asked| taker.take(asked));
     let attached = milepost_server::attach_with(engine, served)
         .map_err(|error| Failure::new(format!("cannot answer at the store's socket: {error}")))?;
