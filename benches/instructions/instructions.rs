@@ -1,13 +1,14 @@
-//! How many instructions the hot paths take, counted by callgrind: the same however busy a machine is. It has no instructions of its
-//! own for SHA-256, so that a checkpoint's id counts for more here than it takes.
+//! Instructions of the hot paths, counted by callgrind: the count does not depend on the load of
+//! the machine. Callgrind does not know the SHA-256 instructions, so a checkpoint's id counts for
+//! more here than it costs.
 //!
 //! ```text
 //! cargo install gungraun-runner --version =0.20.0    # and valgrind, from the system
 //! just instructions
 //! ```
 //!
-//! A limit is some 5 % above what was counted when it was set. A change that goes over it either costs what it should not, or
-//! says here that it is worth it.
+//! A limit is some 5 % above what was counted when it was set. A change that goes over it either
+//! costs what it should not, or says here that it is worth it.
 
 #![expect(missing_docs, clippy::unwrap_used, reason = "a bench")]
 

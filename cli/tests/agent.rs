@@ -136,7 +136,7 @@ fn files_and_folders_that_install_made_go_again() {
         assert_eq!(mode(&home.path(name)), 0o600, "{name}");
         assert_eq!(mode(home.path(name).parent().unwrap()), 0o700, "{name}");
     }
-    // What the agent wrote in between stays.
+    // The removal keeps what the agent wrote in between.
     home.write(".codex/auth.json", "{}");
     let done = home.json("agent uninstall --all --json");
     let removed = |one: &&Value| one["removed"] == true;
@@ -191,7 +191,7 @@ fn files_of_our_own_come_and_go_as_a_whole() {
     for folder in [".cline", ".config", ".copilot"] {
         assert!(!home.path(folder).exists(), "{folder}");
     }
-    // What the user has next to it stays.
+    // The removal keeps the user's own files next to it.
     home.write(".cline/hooks/PreToolUse.py", "print('{}')\n");
     home.say("agent install cline").ok();
     home.say("agent uninstall cline").ok();

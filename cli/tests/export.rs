@@ -255,7 +255,7 @@ fn an_import_that_is_killed_leaves_no_half_task() {
     let to = beside(&file);
     let mut child =
         to.command(["import", "-"]).stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    // What a pipe and a buffer hold is read last: most of the half that is written was taken.
+    // The pipe and a buffer hold the end unread: most of the written half was taken.
     let half = &file.as_bytes()[..file.len() / 4 * 3];
     assert!(half.len() > 4 << 20);
     child.stdin.as_mut().unwrap().write_all(half).unwrap();
@@ -357,7 +357,7 @@ fn ctrl_c_leaves_nothing_of_a_file() {
     }
 }
 
-/// What is left of files that are not whole.
+/// Returns the remains of incomplete files.
 fn parts(place: &Place) -> Vec<String> {
     let entries = fs::read_dir(place.path(".")).unwrap();
     let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name();

@@ -1,5 +1,5 @@
-//! A store that the user neither made here nor trusts changes no folder that was not named, takes
-//! nothing back unasked and lets nobody in.
+//! A store that the user neither created here nor trusts changes no folder that was not named,
+//! undoes no restore unasked and gives no access.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 

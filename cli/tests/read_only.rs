@@ -190,7 +190,7 @@ fn a_program_that_is_stopped_and_whose_socket_does_not_answer_keeps_no_command_f
     refused.failed(1, "is open in process");
     assert!(refused.err.contains("does not answer"), "{refused:?}");
     assert!(tree(&place.store()) == files, "something in the store changed");
-    // Once it goes on, it is asked.
+    // Once the program continues, the command sends it the request.
     program.send(Signal::CONT);
     place.say("tasks").ok();
     place.say("mark run later").ok();

@@ -59,7 +59,7 @@ fn recorded(place: &Place) -> (Value, Value) {
     (call, returned)
 }
 
-/// What was recorded of one stream.
+/// Returns the recorded output of one stream.
 fn printed(returned: &Value, stream: &str) -> Vec<u8> {
     let pieces = returned["output"]["output"].as_array().unwrap().iter();
     let of = |piece: &Value| match &piece[stream] {

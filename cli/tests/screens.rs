@@ -1,4 +1,4 @@
-//! What every command shows of one store, which stays as it is: `screens/store.jsonl`, made by
+//! Output of every command on one store, which does not change: `screens/store.jsonl`, made by
 //! `screens/make`.
 //!
 //! `cargo insta review`, or `INSTA_UPDATE=always cargo test -p milepost-cli --test screens`, takes
@@ -33,7 +33,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// What is typed, what is printed, and the exit code where that is not 0.
+/// Returns command lines, their output, and each exit code other than 0.
 fn shown(place: &Place, lines: &[&str]) -> String {
     let mut text = String::new();
     for line in lines {
@@ -302,7 +302,7 @@ fn help() {
     for name in HELP {
         let line = format!("{name} -h");
         let shown = shown(&place, &[line.trim()]);
-        // What every command takes stands once.
+        // Options of every command are listed once.
         let own = shown.split("\nEverywhere:\n").collect::<Vec<_>>();
         match own[..] {
             [before, after] if !name.is_empty() => {

@@ -89,7 +89,7 @@ impl Service {
         let request = self.request(&self.token, method, path, close, body);
         let answer = TcpStream::connect(&self.at).and_then(|mut stream| {
             stream.set_read_timeout(Some(Duration::from_secs(90)))?;
-            // What is refused early is answered before all was sent.
+            // The service rejects the request before it has read all of it.
             let _ = stream.write_all(&request);
             let mut came = Vec::new();
             let _ = stream.read_to_end(&mut came);

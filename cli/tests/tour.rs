@@ -29,7 +29,7 @@ fn written_anew(page: &str) -> String {
             }
             (None, line) => block = line.strip_prefix("```"),
             (Some("jsonl"), line) => file.push_str(&format!("{line}\n")),
-            // What was printed another time.
+            // Output of an earlier command.
             (Some("console"), line) if !line.starts_with("$ ") => continue,
             (Some(_), _) => {}
         }
@@ -42,7 +42,7 @@ fn written_anew(page: &str) -> String {
     written
 }
 
-/// What a command prints, on both outputs.
+/// Returns the output of a command on both streams.
 fn printed(place: &Place, command: &str) -> String {
     let milepost = Path::new(env!("CARGO_BIN_EXE_milepost")).parent().unwrap();
     let path = std::env::var("PATH").unwrap();
@@ -58,7 +58,7 @@ fn printed(place: &Place, command: &str) -> String {
 fn timeless(page: &str) -> String {
     let mut text = String::new();
     for line in page.lines() {
-        // How events are stored together is another matter each time.
+        // The grouping of events in blocks differs from run to run.
         if let Some((tasks, _)) = line.split_once(" lineages, ") {
             text.push_str(tasks);
             continue;

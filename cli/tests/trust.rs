@@ -44,7 +44,7 @@ fn ran(place: &Place, file: &str) -> Vec<String> {
     text.lines().map(of).collect()
 }
 
-/// It did what it was asked, and said this on standard error, in one line.
+/// Asserts success with this one line on standard error.
 #[track_caller]
 fn warned(ran: &Ran, what: &str) {
     assert_eq!((ran.code, ran.err.lines().count()), (0, 1), "{ran:?}");

@@ -1,4 +1,4 @@
-//! Bytes that nobody wrote, in every decoder: no panic, an error that says so, and no more memory
+//! Arbitrary bytes in every decoder: no panic, an error that names the damage, and no more memory
 //! than the input justifies (promise I4).
 //!
 //! `PROPTEST_RNG_SEED` repeats a run. What is checked by a hash is damaged before it is sealed in

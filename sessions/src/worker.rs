@@ -115,7 +115,7 @@ impl Worker {
                     looks = all_looks;
                 }
                 Ok(Work::Gone { session, process }) => {
-                    // What its last hooks said comes first.
+                    // Documents of its last hooks come first.
                     is_behind = self.take_spooled(SLICE_US) == Spooled::More;
                     self.gone(&session, process);
                 }

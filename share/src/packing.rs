@@ -272,7 +272,7 @@ fn damaged(line: export_file::InvalidLine) -> Error {
 
 /// Returns the lineage that an event registers, and its fork.
 fn fork_of(event: &ExportEvent) -> Result<Option<(LineageId, Parent)>> {
-    // Where a description is withheld, the fork is shown.
+    // If a description is withheld, the fork is shown.
     let (ExportBody::Inline(payload) | ExportBody::Withheld { shown: Some(payload), .. }) =
         &event.body
     else {

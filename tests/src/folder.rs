@@ -15,7 +15,7 @@ pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
             copy(&path, &beside)?;
         } else {
             match fs::copy(&path, &beside) {
-                // Recycled meanwhile.
+                // Recycled in between.
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {}
                 other => {
                     other?;

@@ -12,7 +12,7 @@ use std::process::Command;
 pub struct Mounted {
     kind: &'static str,
     backing: PathBuf,
-    /// Where it is mounted.
+    /// The mount point.
     pub dir: PathBuf,
     up: bool,
 }
@@ -128,7 +128,7 @@ impl Drop for Mounted {
     fn drop(&mut self) {
         let dir = self.dir.to_string_lossy().into_owned();
         if self.up && self.unmount().is_err() {
-            // Somebody is in there still, a store that hung perhaps.
+            // A process still uses it, perhaps a store that hung.
             let _ = run("umount", &["--lazy", &dir]);
         }
         let _ = fs::remove_file(&self.backing);

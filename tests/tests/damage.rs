@@ -3,9 +3,8 @@
 //! loses something without a word, or answers wrongly.
 //!
 //! A plain run takes a sample, `MILEPOST_SWEEP_TIMES=n` one n times as large, `MILEPOST_NIGHTLY=1`
-//! all cases. `MILEPOST_SWEEP_STORES` names a
-//! folder that the stores are kept in from run to run, and `MILEPOST_SWEEP_CASE` a case to do again,
-//! with output: its name is in the list of examples.
+//! all cases. `MILEPOST_SWEEP_STORES` names a folder that the stores are kept in from run to run,
+//! and `MILEPOST_SWEEP_CASE` a case to do again, with output: its name is in the list of examples.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! I1, I11 on a disk that is full, or may not be written to any more: a clean error, no
-//! acknowledgement, reading goes on, and once there is room a reopen brings everything back.
+//! I1, I11 on a disk that is full, or has become read-only: a clean error, no acknowledgement,
+//! reads continue, and once there is room a reopen brings everything back.
 //!
 //! It takes root, loop devices and `mkfs.ext4`.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
@@ -43,7 +43,8 @@ fn drop_in_time(work: Work) {
     assert!(dropped.is_ok(), "dropping the engine hung");
 }
 
-/// What must hold while nothing can be written; gives what an append after the failed one came to.
+/// Checks the promises while nothing can be written; returns the result of an append after the
+/// failed one.
 fn while_it_lasts(work: &mut Work, error: &Error, acks: &Path, seed: u64) -> Result<(), String> {
     let kind = error.kind();
     assert!(

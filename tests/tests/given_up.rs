@@ -90,7 +90,7 @@ impl Participant for Left {
 
     fn apply(&self, engine: &Engine, pending: &PendingRestore) -> Result<Vec<Body>> {
         self.given_up.store(true, Ordering::Relaxed);
-        // What another thread would take for an interrupted restore.
+        // Another thread could take it for an interrupted restore.
         let restores = engine.restores();
         assert!(restores.pending()?.is_empty(), "it is under way");
         for refused in [restores.recover(pending, &[]), restores.abandon(pending, "no")] {

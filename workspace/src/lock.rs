@@ -120,7 +120,7 @@ fn try_lock(folder: &Path, store_dir: Option<&Path>, purpose: Use) -> Result<Tri
     for (nth, path) in folder.ancestors().enumerate() {
         let file = match File::open(path) {
             Ok(file) => file,
-            // What does not exist needs no lock: captures decide whether it may be gone.
+            // A missing path needs no lock: captures decide whether it may be missing.
             Err(e) if nth == 0 && e.kind() == std::io::ErrorKind::NotFound => continue,
             Err(e) if nth == 0 => return Err(error::io("lock", path, &e)),
             // A process that cannot be seen from here has no workspace around this one.

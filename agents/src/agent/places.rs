@@ -100,7 +100,8 @@ impl Agent {
                 Self::OpenCode => "plugins/milepost.js",
                 Self::Cline => "hooks",
             }),
-            // Of several files the one that is not shared: the path of a program is this machine's.
+            // If there are several, the file that is not shared: the path of a program belongs to
+            // this machine.
             (Self::ClaudeCode, Some(project)) => project.join(".claude/settings.local.json"),
             (Self::Codex, Some(project)) => project.join(".codex/hooks.json"),
             (Self::GeminiCli, Some(project)) => project.join(".gemini/settings.json"),

@@ -8,12 +8,12 @@ use super::figures::Figures;
 use crate::corpus::generated;
 use crate::rows::folder;
 
-/// How many write at once.
+/// Numbers of concurrent writers.
 pub const WRITERS: [usize; 3] = [1, 8, 64];
 /// Bytes of an event.
 pub const SIZES: [usize; 4] = [128, 1 << 10, 16 << 10, 256 << 10];
 
-/// What is called what.
+/// Names a load by its writers and sizes.
 pub fn what(writers: usize, size: usize) -> String {
     let size = match size {
         0..1024 => format!("{size} B"),

@@ -1,4 +1,5 @@
-//! How the cost of each operation grows with what is there: events of one task, lineages of one task, tasks.
+//! Growth of the cost of each operation with the size of the store: events of one task, lineages of
+//! one task, tasks.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +21,8 @@ const EVENTS: u64 = 1000;
 /// Payloads have about so many bytes.
 const BYTES: usize = 200;
 
-/// The work of a figure: of a task, more and more events. What it is of is an operation, and who a size.
+/// The work of a figure: of a task, more and more events. What it is of is an operation, and who a
+/// size.
 pub const EVENTS_OF_A_TASK: &str = "growth: events of a task";
 /// More and more lineages of a task.
 pub const LINEAGES_OF_A_TASK: &str = "growth: lineages of a task";
@@ -77,7 +79,7 @@ fn powers(from: u64, to: u64) -> impl Iterator<Item = u64> {
     std::iter::successors(Some(from), |count| count.checked_mul(10)).take_while(move |n| *n <= to)
 }
 
-/// How a size is written down.
+/// Formats a size.
 pub fn size(count: u64) -> String {
     format!("10^{}", count.ilog10())
 }
@@ -195,7 +197,7 @@ impl Store {
         }
     }
 
-    /// How long it takes to open it again after a clean stop.
+    /// Measures an opening after a clean stop.
     fn reopen(&mut self) -> f64 {
         self.engine.take().unwrap().close().unwrap();
         let path = self.path();

@@ -1,4 +1,5 @@
-//! Real events in bulk: in batches that are durable each, what they take on the disk, and out again.
+//! Real events in bulk: in batches that are durable each, what they take on the disk, and out
+//! again.
 
 use super::contestants::{ALL, Event};
 use super::figures::Figures;

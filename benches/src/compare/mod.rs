@@ -1,4 +1,5 @@
-//! The same work done by Milepost and by what its users would use instead, in turn, and one table of it.
+//! The same work done by Milepost and by what its users would use instead, in turn, and one table
+//! of it.
 //!
 //! ```text
 //! contestants  who takes part, behind one trait, and how durable each is

@@ -1,5 +1,5 @@
-//! A conversation that grows, with a checkpoint behind each step: what agents do. Most save the whole state each time; we
-//! append what is new.
+//! A conversation that grows, with a checkpoint behind each step: what agents do. Most save the
+//! whole state each time; we append what is new.
 
 use std::path::{Path, PathBuf};
 

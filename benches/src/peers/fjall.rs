@@ -1,4 +1,5 @@
-//! fjall as an event table. Each append is persisted with `SyncData`, which is `fdatasync` of its journal.
+//! fjall as an event table. Each append is persisted with `SyncData`, which is `fdatasync` of its
+//! journal.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! What each guard costs: appends with and without it, verification, building sled anew.
+//! Cost of each guard: appends with and without it, verification, building sled anew.
 
 use std::fs;
 use std::path::Path;

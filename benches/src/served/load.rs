@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-/// What is asked, over and over.
+/// A request that is repeated.
 pub struct Load<'a> {
     /// As `wrk` has it in a script: sets `wrk.method`, `wrk.body` and `wrk.headers`.
     pub script: &'a str,
@@ -12,7 +12,7 @@ pub struct Load<'a> {
     pub seconds: u64,
 }
 
-/// What came of it.
+/// Result of a load.
 pub struct Came {
     /// Requests a second.
     pub rate: f64,

@@ -1,5 +1,5 @@
-//! The service under load, beside the engine called directly. The service is a process of its own, as users run it, and
-//! so is what loads it: `wrk`.
+//! The service under load, compared with direct calls of the engine. The service is a process of
+//! its own, as users run it, and so is the load generator `wrk`.
 //!
 //! ```text
 //! service.rs   `milepost serve` as a child, and what memory it holds

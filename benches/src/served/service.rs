@@ -33,7 +33,7 @@ impl Service {
         Self { child, at }
     }
 
-    /// What it holds in memory now, and the most it ever did, in MiB.
+    /// Returns its current and its highest use of memory, in MiB.
     pub fn memory(&self) -> (f64, f64) {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let figure = |name: &str| {

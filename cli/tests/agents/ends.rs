@@ -1,5 +1,5 @@
-//! A call ends when its agent says so, however it ends: the files are as before the prompt, byte for
-//! byte, or each that is not is named.
+//! A call ends when its agent says so, however it ends: the files are as before the prompt, byte
+//! for byte, or each that is not is named.
 
 use std::collections::BTreeMap;
 

@@ -58,7 +58,7 @@ impl Drop for Screen {
     }
 }
 
-/// The agent's screen stays open: the way back is taken beside it.
+/// The agent's screen stays open: another process runs the rewind.
 fn a_command_that_the_user_ends_goes_back(agent: Agent) {
     let Some((home, files)) = recorded(agent) else { return };
     let call = "[[shell echo 2 > data.txt; rm mine.txt; echo n > new.txt; sleep 600]]";

@@ -54,8 +54,8 @@ impl Stage {
         assert_eq!(code, 0, "{text}");
     }
 
-    /// The variables of commands. The home is no part of the folder: a folder with the home in it is
-    /// captured by no command.
+    /// The variables of commands. The home is no part of the folder: a folder with the home in it
+    /// is captured by no command.
     fn variables(&self) -> [(&'static str, String); 5] {
         let program = Path::new(env!("CARGO_BIN_EXE_milepost"));
         let path = std::env::var("PATH").unwrap_or_default();
@@ -151,7 +151,8 @@ impl Stage {
         (read > 0).then_some(first)
     }
 
-    /// Puts a copy in the place of the folder, until it is put back. A copy of a store is trusted by this.
+    /// Puts a copy in the place of the folder, until it is put back. A copy of a store is trusted
+    /// by this.
     pub fn copy(&self) -> Copied {
         let [now, aside] = ["now", "aside"].map(|name| self.dir.path().join(name));
         fs::rename(&now, &aside).unwrap();

@@ -1,4 +1,4 @@
-//! What is asked again, and what is not.
+//! Requests that the client repeats, and those that it does not.
 
 use milepost::{Engine, Options};
 use milepost_client::api::Big;

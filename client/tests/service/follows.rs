@@ -10,13 +10,13 @@ use tokio::time::timeout;
 use crate::proxy::Proxy;
 use crate::served::{LONG, Served};
 
-/// What comes next.
+/// Returns the next item.
 async fn next(following: &mut Following) -> Followed {
     let next = timeout(LONG, following.next()).await.expect("it comes");
     next.expect("it goes on").unwrap()
 }
 
-/// What is kept of what came.
+/// The items that a client keeps.
 #[derive(Default)]
 struct Kept {
     events: Vec<EventForm>,
@@ -63,8 +63,7 @@ fn append(engine: &Engine, numbers: std::ops::Range<u32>) {
     }
 }
 
-/// What a task goes through, one part after the other: events, a restore and more of them, an undo,
-/// another restore.
+/// Changes a task, part after part: events, a restore and more events, an undo, another restore.
 fn work(engine: &Engine, part: u32) {
     let back = |to: &str| engine.restore(&engine.point(to).unwrap()).run().unwrap();
     match part {

@@ -1,4 +1,4 @@
-//! What stands between a client and a service, and cuts connections.
+//! A proxy between a client and a service that cuts connections.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 /// Hands on what is asked and answered.
 pub struct Proxy {
     at: SocketAddr,
-    /// How many connections were cut.
+    /// Number of connections that were cut.
     cut: Arc<AtomicUsize>,
 }
 

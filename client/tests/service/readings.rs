@@ -101,7 +101,7 @@ pub async fn turns() {
     assert_eq!(client.call(&Turns::new("run", near)).await.unwrap().items[0], *turn);
     let text = TurnsQuery { text: Some("8 tests".into()), ..TurnsQuery::default() };
     assert_eq!(client.call(&Turns::new("run", text)).await.unwrap().items[0].number, Big(8));
-    // What is appended is read on.
+    // The reading continues with the new events.
     served.engine.task("run").unwrap().append(Append::batch(step(10, true))).unwrap();
     let page = client.call(&Turns::new("run", TurnsQuery::default())).await.unwrap();
     assert_eq!((page.total, page.read), (Big(11), Big(56)));

@@ -1,4 +1,4 @@
-//! What a service refuses.
+//! Requests that a service refuses.
 
 use milepost_client::api::StatsForm;
 use milepost_client::calls::{DeleteTask, Stats, StatsQuery, Task, TaskQuery, Tasks};

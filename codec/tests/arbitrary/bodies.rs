@@ -48,7 +48,7 @@ fn words() -> impl Strategy<Value = Option<String>> {
     option::of(text())
 }
 
-/// Any number but NaNs other than the one that JSON's `"NaN"` stands for.
+/// Any number except NaNs that differ from the one that JSON's `"NaN"` decodes to.
 fn float() -> impl Strategy<Value = Float> {
     any::<f64>().prop_map(|n| Float(if n.is_nan() { f64::NAN } else { n }))
 }

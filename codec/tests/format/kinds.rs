@@ -1,4 +1,4 @@
-//! What `docs/FORMAT.md` says of enumerations and of the JSON form, beyond the golden values.
+//! Enumerations and the JSON form of `docs/FORMAT.md`, beyond the golden values.
 
 use milepost_codec::{
     ActivationCause, Application, Body, Data, ErrorKind, Extra, JSON_DEPTH_MAX, Json, LineageType,

@@ -167,7 +167,7 @@ impl Lineage {
         for (_, lineage, offset) in self.inner().catalog.attached_by(self.task(), alias)? {
             found.extend(self.attached_at(lineage, offset)?);
         }
-        // What was appended again was first committed before all other data of its key.
+        // Carried events were first committed before all other data of their key.
         found.sort_by_key(|event| !event.is_carried);
         let mut counting: Vec<Counting> = Vec::new();
         for event in found {

@@ -92,7 +92,7 @@ impl Rebase {
             }
             renewed.header = header.encode();
         }
-        // What is shown of a withheld body may fit inline.
+        // The shown part of a withheld body may fit inline.
         if !matches!(&event.body, ExportBody::Chunked { payload: known, ends }
             if *known == payload && *ends != [0, 0])
         {
@@ -229,7 +229,7 @@ impl Rebase {
 
     fn parent(&self, taking: &mut TaskImport, engine: &Engine, parent: &mut Parent) -> Result<()> {
         let Parent { lineage, offset, hash } = parent;
-        // Where the parent was dropped, so was this lineage, or it begins with a base.
+        // If the parent was dropped, so was this lineage, or it begins with a base.
         renew_hash(taking, engine, *lineage, (*offset, hash)).map(drop)
     }
 }

@@ -441,7 +441,7 @@ mod tests {
             writer.mark(step_mark(step, MarkStatus::Success)).unwrap();
         }
         assert_eq!(engine.store().metrics().commits - before, 2);
-        // Of a refused checkpoint the events stay.
+        // The events of a refused checkpoint stay.
         writer.push(3, finished(3), 10).unwrap();
         hook.asked.store(2, Ordering::SeqCst);
         writer.mark(step_mark(3, MarkStatus::Success)).unwrap();

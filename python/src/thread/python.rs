@@ -32,8 +32,8 @@ pub fn given((name, version, value): GivenParts) -> Given {
 }
 
 /// Converts checkpoints to tuples of namespace, id, parent, content, metadata, channels and
-/// attachments. A channel is its name with encoding and bytes, or `with_texts` with a list if all its
-/// items are texts, which the checkpoints share.
+/// attachments. A channel is its name with encoding and bytes, or `with_texts` with a list if all
+/// its items are texts, which the checkpoints share.
 pub fn into_python(py: Python<'_>, found: &[Found], with_texts: bool) -> PyResult<Py<PyAny>> {
     let mut texts = Texts(HashMap::new());
     let list = PyList::empty(py);

@@ -160,7 +160,7 @@ impl Run {
                 shared.held();
                 Ok(None)
             }
-            // Whether it was appended is not known.
+            // It may have been appended or not.
             Err(error) if shared.continues_without(&error) => Err(error),
             // The event is recorded even without the checkpoint, if possible.
             Err(error) if shared.continues_after(&error) => {

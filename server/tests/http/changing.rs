@@ -1,4 +1,4 @@
-//! What the tests of routes that change something have in common.
+//! Shared code of the tests of routes that change something.
 
 use axum::body::Body;
 use axum::http::Request;

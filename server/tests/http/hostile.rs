@@ -78,7 +78,7 @@ async fn no_body_makes_a_route_fail() {
                 assert!(!status.is_server_error(), "{method} {path} {status}: {text}");
             }
         }
-        // What was taken can be read.
+        // Accepted requests are readable.
         let report = three.served.engine.integrity().verify(None, &mut |_, _| {}).unwrap();
         assert_eq!(report.faults, []);
         let engine = &three.served.engine;

@@ -277,7 +277,7 @@ async fn a_state_that_many_look_at_is_folded_once() {
         let router = served.router();
         asked.spawn(async move { router.oneshot(request("GET", &path, None, "")).await });
     }
-    // Answers that nobody has read look at it still.
+    // Unread answers still use the point.
     let answers = asked.join_all().await;
     assert!(answers.iter().all(|answer| answer.as_ref().unwrap().status() == 200));
     assert_eq!(served.engine.store().metrics().fold_us.count() - before, 1);

@@ -22,7 +22,7 @@ pub struct Served {
     router: axum::Router,
 }
 
-/// What came back.
+/// A received answer.
 #[derive(Debug)]
 pub struct Came {
     pub status: StatusCode,

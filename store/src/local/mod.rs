@@ -121,7 +121,7 @@ impl LocalStore {
         if options.only_reads
             && look::is_quick(&layout)
             && let Ok(log) = Self::open_to_read(root, options, Arc::clone(&entropy))
-            // What is found is repaired by an opening for writing.
+            // An opening for writing repairs findings.
             && log.findings.is_empty()
         {
             return Ok(log);

@@ -1,4 +1,4 @@
-//! What the environment asks for, read once.
+//! Configuration from the environment, read once.
 
 use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
@@ -9,7 +9,7 @@ use libc::{c_int, c_uint};
 use crate::decide::{CLASSES, Fail};
 use crate::sys;
 
-/// What is asked for.
+/// Configuration of the library.
 pub(crate) struct Config {
     /// The folder that is looked at, without a slash at its end.
     pub(crate) dir: Vec<u8>,
@@ -27,7 +27,7 @@ pub(crate) struct Config {
 static CONFIG: OnceLock<Option<Config>> = OnceLock::new();
 static COUNTS: [AtomicU64; CLASSES] = [const { AtomicU64::new(0) }; CLASSES];
 
-/// What is asked for; nothing where no folder is named.
+/// Returns the configuration; `None` if no folder is named.
 pub(crate) fn get() -> Option<&'static Config> {
     CONFIG.get_or_init(read).as_ref()
 }
@@ -79,7 +79,7 @@ fn shared(fd: c_int) -> Option<&'static [AtomicU64; CLASSES]> {
         return None;
     }
     let at = sys::map(fd, len)?;
-    // SAFETY: the mapping is at the start of a page, as long as the array, and never taken away; any
-    // bytes are counts.
+    // SAFETY: the mapping is at the start of a page, as long as the array, and never taken away;
+    // any bytes are counts.
     Some(unsafe { &*at.cast::<[AtomicU64; CLASSES]>() })
 }

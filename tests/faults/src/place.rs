@@ -1,4 +1,4 @@
-//! Which file a call is about, and whether it is one that is looked at.
+//! Files of calls, and the selection of those that are observed.
 
 use std::ffi::CStr;
 

@@ -1,13 +1,13 @@
-//! What is written down: the calls that changed something, in the order they took effect.
+//! The trace: calls that changed something, in the order in which they took effect.
 //!
-//! A record is a byte for the call, a number (the inode, or zero), another (an offset, a length or bits),
-//! and two texts of bytes, each behind its length. Numbers are `u64`, little-endian. The reader is
-//! `tests/src/disk/trace.rs`.
+//! A record is a byte for the call, a number (the inode, or zero), another (an offset, a length or
+//! bits), and two texts of bytes, each behind its length. Numbers are `u64`, little-endian. The
+//! reader is `tests/src/disk/trace.rs`.
 
 use crate::config::Config;
 use crate::sys;
 
-/// What was done.
+/// Kind of a traced call.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 pub(crate) enum What {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::seed::Random;
 
-/// What a disk writes whole or not at all.
+/// Unit that a disk writes completely or not at all.
 const SECTOR: usize = 512;
 
 #[derive(Debug, Clone)]
@@ -101,7 +101,7 @@ impl FileNode {
         Cow::Borrowed(&self.live)
     }
 
-    /// What was stored and what was done until a moment.
+    /// Returns the content at a moment: stored and later changes.
     pub(super) fn until(&self, moment: u64) -> Vec<u8> {
         let mut bytes = self.stored.clone();
         for (at, change) in &self.changes {
@@ -165,7 +165,7 @@ impl Change {
         }
     }
 
-    /// Of a change, what it does to some bytes of the file.
+    /// Applies the part of a change that concerns some bytes of the file.
     fn apply_within(&self, bytes: &mut [u8], from: usize, to: usize) {
         match self {
             Self::Write { at, data } => {

@@ -126,7 +126,7 @@ fn bits(path: &Path) -> u32 {
     path.metadata().unwrap().mode() & 0o7777
 }
 
-/// Which of these are there.
+/// Lists the names that exist.
 fn there(root: &Path, names: &[&str]) -> String {
     let there = names.iter().filter(|name| root.join(name).symlink_metadata().is_ok());
     there.copied().collect::<Vec<_>>().join(" ")
@@ -214,7 +214,7 @@ fn a_folder_goes_behind_what_was_in_it() {
     disk.apply(&Op::Rmdir { path: "d/e".into() });
     disk.apply(&Op::Rmdir { path: "d".into() });
     let look = |root: PathBuf| there(&root, &["d", "d/e", "d/e/a", "a"]);
-    // What was moved out of it is not lost with it.
+    // An entry that was moved out of it is not lost with it.
     let all = ["d d/e d/e/a", "d d/e a", "d a", "a"].map(str::to_owned);
     assert_eq!(seen(&disk, look), all.into());
     disk.apply(&sync_dir(""));

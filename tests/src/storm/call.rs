@@ -147,7 +147,7 @@ impl Spec {
     }
 }
 
-/// What a body is told from others by.
+/// Returns a fingerprint of a body.
 pub fn print_of(body: &Body) -> u64 {
     let (kind, payload) = body.encode();
     hash(&payload).wrapping_mul(31) ^ u64::from(kind)
@@ -164,7 +164,7 @@ pub struct Marked {
     pub state: Option<u64>,
 }
 
-/// What a call came to.
+/// Result of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Done {
     Unit,
@@ -198,7 +198,7 @@ pub enum Done {
     State(u64),
 }
 
-/// What a cleanup did to one task.
+/// Effect of a cleanup on one task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cleaned {
     pub task: String,

@@ -29,17 +29,17 @@ pub const CHILD: &str = "child_that_lives_under_faults";
 /// Cuts of a life right behind an answer, at most.
 const BEHIND: usize = 8;
 
-/// What is done to a process.
+/// Fault of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fault {
-    /// It is killed before the `n`-th call of a class.
+    /// A kill before the `n`-th call of a class.
     Kill { class: u8, n: u32 },
     /// The `n`-th call of a class fails.
     Error { class: u8, n: u32, how: u8, forever: bool },
     /// The power fails at some moment: what was not synced is lost in part. Copies lose all of it
     /// right behind some answers.
     Power { at: u32, variant: u8 },
-    /// It is stopped for a moment, a few times.
+    /// A few short stops.
     Stop,
 }
 
@@ -98,7 +98,7 @@ fn name(class: u8) -> &'static str {
     CLASSES[usize::from(class) % CLASSES.len()]
 }
 
-/// What a process is to do.
+/// Work of a process.
 #[derive(Debug, Serialize, Deserialize)]
 struct Plan {
     life: Life,
@@ -142,7 +142,7 @@ pub fn child() {
     if let (Err(error), Some(file)) = (done, &acts.lines) {
         lines::said(&mut lock(file), &error);
     }
-    // What is not told of any more may fail.
+    // Calls after the last report may fail.
     let engine = acts.engine.take();
     let _ = match acts.supervisor.take() {
         Some(supervisor) => supervisor.close(),

@@ -1,4 +1,5 @@
-//! Restores, branches, undo, switch and redo: the answers they must get, and their effect on the model.
+//! Restores, branches, undo, switch and redo: the answers they must get, and their effect on the
+//! model.
 
 use milepost::{Engine, ErrorKind};
 
@@ -206,7 +207,7 @@ fn is_dropped(known: &TaskModel, lineage: u32, answer: &Answer<'_>) -> Result<()
     }
 }
 
-/// Whether a call that succeeded activated a lineage.
+/// Activation by a successful call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Moves {
     Always,

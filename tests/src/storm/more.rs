@@ -33,7 +33,7 @@ use crate::seed::Random;
 /// The files of a folder by their paths, and what is in them.
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// What is known of these steps, beside the model.
+/// Knowledge about these steps besides the model.
 #[derive(Debug, Default)]
 pub struct More {
     /// The folders of workspaces lie here.
@@ -45,7 +45,7 @@ pub struct More {
     pub keyed: Vec<Keyed>,
     /// The hook refuses.
     pub refuses: Arc<AtomicBool>,
-    /// What participants change.
+    /// The value that participants change.
     pub outside: Arc<Mutex<u64>>,
 }
 
@@ -133,7 +133,7 @@ impl Acts {
             for event in lineage.read(own..).map_err(text)? {
                 let event = event.map_err(text)?;
                 let Some(body) = &event.body else { continue };
-                // What a cleanup appends again may lie before appends beside it.
+                // Events that a cleanup appends again may precede concurrent appends.
                 let is_new = match body {
                     Body::DataAttached(_) => !known.events.contains_key(&event.offset),
                     _ => event.offset >= next && !OF_ENGINE.contains(&body.kind_name()),

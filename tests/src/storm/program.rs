@@ -42,7 +42,7 @@ pub struct Life {
 pub enum End {
     /// The store is closed.
     Close,
-    /// The store goes on as a copy of its files at this moment.
+    /// A kill: the store continues as a copy of its files at this moment.
     Kill,
     /// Packs are damaged, and the store is compacted. The last life only.
     Damage,
@@ -104,7 +104,7 @@ pub enum Bad {
     ByHand,
 }
 
-/// How events are read as they come.
+/// Ways to follow events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum How {
     Subscription,

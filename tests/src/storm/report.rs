@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::AddAssign;
 
-/// What was done.
+/// Counts of calls.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Counts {
     pub programs: u64,

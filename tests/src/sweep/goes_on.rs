@@ -1,4 +1,4 @@
-//! Whether a store that was damaged can be written to: appended to, applied, and read after that.
+//! Writes to a store after damage: an append, a round of the applier, and reads after that.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::judge::{Outcome, Verdict, text_of};
 use super::stores::options;
 use crate::{bodies, folder};
 
-/// Whether the file is one that appends and the applier write to.
+/// Returns `true` for a file that appends and the applier write to.
 pub(super) fn is_written_to(case: &Case) -> bool {
     matches!(case.kind(), "segment" | "sled db" | "block file")
 }

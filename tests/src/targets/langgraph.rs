@@ -7,8 +7,8 @@ use milepost_formats::fuzzing::{
 
 use crate::targets::bounds::bounded;
 
-/// The bytes behind a first byte that says what they are: 0 MessagePack, 1 a checkpoint in it, 2 one
-/// in JSON, 3 metadata, 4 two lists of values in JSON, one behind the other.
+/// The bytes behind a first byte that says what they are: 0 MessagePack, 1 a checkpoint in it, 2
+/// one in JSON, 3 metadata, 4 two lists of values in JSON, one behind the other.
 pub fn langgraph(bytes: &[u8]) {
     let Some((selector, rest)) = bytes.split_first() else {
         return;
@@ -38,7 +38,7 @@ fn packed(bytes: &[u8]) {
     };
     assert!(json.len() <= 60 * bytes.len(), "{json}");
     let read = serde_json::from_str::<serde::de::IgnoredAny>(&json);
-    // What nests deeper than the reader goes is refused by whoever takes it.
+    // The importer rejects values nested more deeply than the reader's limit.
     let deep = json.matches(['[', '{']).count() > 100;
     assert!(read.is_ok() || deep, "{json}");
 }

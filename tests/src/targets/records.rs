@@ -46,7 +46,7 @@ pub fn records(bytes: &[u8]) {
     }
 }
 
-/// What is read comes back the same from the bytes that a writer makes of it.
+/// Asserts that a decoded value is the same after encoding and decoding.
 fn read_header(bytes: &[u8]) -> Result<()> {
     let header = Header::decode(bytes)?;
     assert_eq!(Header::decode(&header.encode())?, header);

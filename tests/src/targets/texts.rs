@@ -59,7 +59,7 @@ pub fn json(bytes: &[u8]) {
     append(vec![body]);
 }
 
-/// What was parsed comes back the same from its bytes and from its JSON form.
+/// Asserts that a parsed body is the same after a round trip of its bytes and of its JSON form.
 pub(crate) fn comes_back(body: &Body) {
     let (kind, payload) = body.encode();
     let decoded = Body::decode(kind, &payload).expect("a payload that was just encoded");
@@ -116,8 +116,8 @@ pub fn address(bytes: &[u8]) {
     }
 }
 
-/// The bytes behind a flag byte as an anchor. Bit 0: its digest is made right; bit 1: it becomes one of
-/// the store it is compared with.
+/// The bytes behind a flag byte as an anchor. Bit 0: its digest is made right; bit 1: it becomes
+/// one of the store it is compared with.
 pub fn anchor(bytes: &[u8]) {
     let Some((flags, rest)) = bytes.split_first() else {
         return;

@@ -33,7 +33,7 @@ use milepost_tests::bodies;
 use milepost_tests::seed::Random;
 use milepost_tests::world::{Adding, Expect, Marking, Who, World};
 
-/// What an export gave.
+/// Item of an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Given {
     Task(ExportTask),
@@ -90,7 +90,7 @@ pub fn assert_same(one: &Engine, other: &Engine) {
     assert_eq!(said(one), said(other));
 }
 
-/// What a store says of its tasks: checkpoints, pins, lineages, states.
+/// Returns a store's answers about its tasks: checkpoints, pins, lineages, states.
 pub fn said(engine: &Engine) -> Vec<String> {
     let mut said = Vec::new();
     for task in engine.transfer().export(false).unwrap().tasks().unwrap() {

@@ -1,4 +1,4 @@
-//! What is refused leaves nothing.
+//! Refused imports have no effect.
 
 use milepost::events::{Control, Message};
 use milepost::ids::LogKind;

@@ -1,4 +1,4 @@
-//! What comes out of a store is the same in another.
+//! An exported task is the same in another store.
 
 use milepost::events::{MarkCause, Message};
 use milepost::retention::Policy;
@@ -41,7 +41,7 @@ fn a_store_in_a_folder_is_the_same_behind_a_kill_and_a_compaction() {
         assert_same(&from.engine, &to);
         assert_clean(&to);
         to.close().unwrap();
-        // What sled has is built anew from the archive.
+        // The content of sled is rebuilt from the archive.
         std::fs::remove_dir_all(dir.path().join("to/sled")).ok();
         std::fs::remove_dir_all(dir.path().join("to/sled.next")).ok();
         std::fs::remove_file(dir.path().join("to/sled-now")).ok();

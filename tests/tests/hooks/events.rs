@@ -38,7 +38,7 @@ fn each_event_is_told_once_and_in_its_order_however_slow_the_hook_is() {
                 let aside = engine.branch(&task.point(30).unwrap(), None).unwrap();
                 let back = engine.restore(&task.point(10).unwrap()).run().unwrap();
                 std::thread::scope(|scope| {
-                    // Two writers on one lineage, one on another beside them.
+                    // Two writers on one lineage, and a third on another.
                     scope.spawn(|| append(&back, 40));
                     scope.spawn(|| append(&back, 40));
                     scope.spawn(|| append(&aside.with_hooks().unwrap(), 40));

@@ -61,7 +61,7 @@ impl Hook for Listener {
         let gate = self.gate.lock().unwrap().take();
         if let Some((arrive, left)) = gate {
             arrive.send(()).unwrap();
-            // Whoever drops the other end lets go, too.
+            // Dropping the other end releases it, too.
             let _ = left.recv();
         }
         let place = (task.id.clone(), event.lineage.0, event.offset);
@@ -83,7 +83,7 @@ impl Heard {
         self.leave.send(()).unwrap();
     }
 
-    /// What was told so far.
+    /// Returns the notifications so far.
     pub fn all(&self) -> Vec<(String, u32, Offset)> {
         self.told.try_iter().collect()
     }

@@ -67,7 +67,7 @@ fn a_pending_restore_of_one_task_is_no_failure_of_the_disk() {
     store.close().unwrap();
 }
 
-/// What a run appends, as text: each text is another one.
+/// Appends of a run, as distinct texts.
 type Texts = Vec<String>;
 
 /// A run on a failover engine whose store fails, and what must be there of it.
@@ -243,7 +243,7 @@ impl Running {
     /// A safe point tells the run that it is elsewhere, and not again.
     fn safe_point(&mut self) {
         if self.fails {
-            // The run goes on as it was.
+            // The run continues unchanged.
             assert_eq!(self.run.safe_point().unwrap(), SafePoint::Go);
             return;
         }

@@ -1,4 +1,4 @@
-//! What every row has to hold.
+//! Checks of every row.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -46,7 +46,7 @@ impl Whole {
         whole
     }
 
-    /// What a store that nobody damaged answers: a copy of it is asked.
+    /// Returns the answers of an undamaged store, from a copy of it.
     pub fn of_store(root: &Path) -> Self {
         let beside = beside(root);
         let engine = Engine::open(&beside, options()).unwrap();
@@ -212,7 +212,8 @@ pub fn changes(
 }
 
 /// Opening refuses with the place, changes nothing but the lock, and with the damage taken back
-/// everything is there. sled settles its own files when it is opened: its entries stay the same. `damage` is done to a copy of `whole`.
+/// everything is there. sled settles its own files when it is opened: its entries stay the same.
+/// `damage` is done to a copy of `whole`.
 pub fn refuses(whole: &Path, before: &Whole, damage: impl FnOnce(&Path), place: &str, how: &str) {
     let root = beside(whole);
     damage(&root);
@@ -236,7 +237,7 @@ pub fn refuses(whole: &Path, before: &Whole, damage: impl FnOnce(&Path), place: 
         changed.retain(|name| !name.starts_with("sled/"));
         assert!(entries(&root) == sled, "{how}: looking changed sled");
     }
-    // What the damage did is taken back; what opening did stays.
+    // Damaged files get their old content again; changes of the opening stay.
     for (name, bytes) in files(whole) {
         if found.get(&name) != Some(&bytes) {
             let path = root.join(name);

@@ -1,4 +1,5 @@
-//! Pieces of states that are made again of events: what withdraws events leaves all states readable.
+//! Pieces of states that are made again of events: what withdraws events leaves all states
+//! readable.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -86,7 +87,7 @@ impl Walk {
     fn erase(&mut self) {
         let Some((lineage, offset, _)) = self.history.last().copied() else { return };
         let task = self.engine().task("t").unwrap();
-        // What a base is made of is refused.
+        // The parts of a base cannot be erased.
         let erased = self.engine().retention().erase(&task.point(offset).unwrap(), None);
         if erased.is_ok() {
             self.erased.insert((lineage, offset));

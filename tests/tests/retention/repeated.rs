@@ -1,4 +1,5 @@
-//! Bodies that come again: what they have in common is stored once, and stays while an event names it.
+//! Bodies that come again: what they have in common is stored once, and stays while an event names
+//! it.
 
 use std::path::Path;
 

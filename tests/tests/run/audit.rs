@@ -1,4 +1,5 @@
-//! Audit: each operation is told to `tracing` with who, what, from where to where; payloads are not.
+//! Audit: each operation is told to `tracing` with who, what, from where to where; payloads are
+//! not.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,12 +17,12 @@ use tracing::{Event, Level, Metadata, Subscriber};
 type Fields = BTreeMap<String, String>;
 
 thread_local! {
-    /// What was told on this thread, where somebody wants to know.
+    /// Audit events of this thread, if a test collects them.
     static TOLD: RefCell<Option<Vec<Fields>>> = const { RefCell::new(None) };
 }
 
-/// Keeps the events of the audit, by threads: one for the whole process, since one that comes and goes
-/// is not seen at once by what other threads are told.
+/// Keeps the events of the audit, by threads: one for the whole process, since one that comes and
+/// goes is not seen at once by what other threads are told.
 struct Listener;
 
 struct Reader<'a>(&'a mut Fields);
@@ -65,7 +66,7 @@ impl Subscriber for Listener {
     fn exit(&self, _: &Id) {}
 }
 
-/// What is told while something is done.
+/// Returns the audit events during some work.
 fn told(work: impl FnOnce()) -> Vec<Fields> {
     static LISTENING: Once = Once::new();
     LISTENING.call_once(|| tracing::subscriber::set_global_default(Listener).unwrap());
@@ -137,7 +138,8 @@ fn each_operation_is_told_with_its_states_and_whose_it_is() {
     assert_eq!(runs, ["req-7"; 3]);
 }
 
-/// Nobody can be named with a restore, a cleanup or an erasure: it is said around them.
+/// Tests that a restore, a cleanup and an erasure take their user from the surrounding context:
+/// their calls have no parameter for it.
 #[test]
 fn what_is_done_on_somebodys_behalf_says_so_in_events_and_audit() {
     let (engine, _) = crate::engine();
@@ -149,7 +151,7 @@ fn what_is_done_on_somebodys_behalf_says_so_in_events_and_audit() {
     let told = told(|| {
         with_context("ben", "req-1", || {
             let back = engine.restore(&engine.point("t@c2").unwrap()).run().unwrap();
-            // Who is named goes before.
+            // A named actor takes precedence.
             let step = StepFinished { step: 9, ..Default::default() };
             let named = Append::from(step).user("eve").correlation("req-2");
             back.append(named).unwrap();

@@ -123,7 +123,7 @@ fn a_paused_run_waits_at_its_safe_point_and_goes_on_with_what_was_given_meanwhil
         other.append(guidance).unwrap();
         let artifacts = [("patterns".to_owned(), Json::new("[1]").unwrap())].into();
         other.append(ArtifactsEdited { artifacts }).unwrap();
-        // It waits: nothing is heard before it is resumed.
+        // The run waits: it reports nothing until it is resumed.
         assert!(heard.try_recv().is_err());
         other.change_control(RunControl::Running, None).unwrap();
         let (turn, state) = heard.recv().unwrap();

@@ -182,7 +182,7 @@ fn a_failed_save_comes_back_or_is_alerted_and_the_run_goes_on() {
         let expected = u64::from(go_on);
         assert_eq!(run.stats().failed_saves, expected);
         assert_eq!(hook.alerts.load(Ordering::Relaxed), expected);
-        // The step is there where the run goes on; else nothing is, and it can be tried again.
+        // If the run continues, the step is there; else it is missing, and can be tried again.
         hook.refuse.store(false, Ordering::Relaxed);
         let step = run.state().unwrap().step.map(|step| step.number);
         assert_eq!(step, go_on.then_some(1));

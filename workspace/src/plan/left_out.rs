@@ -195,7 +195,7 @@ impl Look {
             if is_bare && !OF_REPOSITORY.contains(&&**name) {
                 continue;
             }
-            // What is gone by now changed the time of its folder.
+            // A removal in between changed the time of its folder.
             let Ok(found) = dir.look(name) else { continue };
             match self.is_later(dir, name, &found, since, false) {
                 Seen::Same => {}

@@ -139,8 +139,9 @@ impl Both {
         [our_time, their_time]
     }
 
-    /// Closes the store; gives what both take on the disk, git as far as it packs by itself, and the folder:
-    /// ext4 makes files more slowly where some were deleted in the last minutes, so it goes when all is done.
+    /// Closes the store; gives what both take on the disk, git as far as it packs by itself, and
+    /// the folder: ext4 makes files more slowly where some were deleted in the last minutes, so it
+    /// goes when all is done.
     pub(super) fn end(self) -> ([u64; 2], TempDir) {
         self.ours.engine.close().unwrap();
         let store = self.dir.path().join("ours/store");

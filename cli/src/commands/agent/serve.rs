@@ -76,7 +76,7 @@ fn serve(engine: &Engine, project: &Path, args: &AgentServe) -> Result<()> {
         .files(!has_no_files(project))
         .idle(Duration::from_secs(u64::from(args.idle) * 60));
     if let Some(spool) = Spool::of(&environment) {
-        // What cannot be removed takes no room in the count of documents.
+        // Parts that cannot be removed do not count as documents.
         let _ = spool.remove_parts(SystemClock.now_us());
         options = options.spool(spool);
     }

@@ -1,4 +1,4 @@
-//! What people do to a run: pauses with guidance and edits, stops, going back.
+//! Interventions in a run: pauses with guidance and edits, stops, restores.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc;

@@ -141,7 +141,7 @@ impl View {
     /// Returns the range of the original that a range of the reading comes from.
     pub fn original(&self, range: &Range<usize>) -> Range<usize> {
         let place = |at: usize| self.places.get(at).copied().unwrap_or_default();
-        // What is left out behind the last character is left.
+        // A removal after the last character is not part of it.
         let last = place(range.end.saturating_sub(1));
         place(range.start)..place(range.end).max(last)
     }

@@ -27,7 +27,8 @@ fn write_by(fd: c_int, bytes: &[u8], at: Option<u64>, real: impl Fn(usize) -> c_
     done as ssize_t
 }
 
-/// What a caller gives to be written; nothing may be given by any pointer.
+/// Returns the bytes that a caller passes to a write; an empty slice for any pointer if the length
+/// is 0.
 ///
 /// # Safety
 ///
@@ -93,7 +94,8 @@ pub unsafe extern "C" fn pwrite(fd: c_int, from: *const c_void, len: size_t, at:
     unsafe { pwrite64(fd, from, len, at) }
 }
 
-/// Writes the first buffer that is not empty: a caller goes on behind what was written.
+/// Writes the first buffer that is not empty: the caller continues after the bytes that were
+/// written.
 ///
 /// # Safety
 ///

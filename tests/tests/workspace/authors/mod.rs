@@ -28,7 +28,7 @@ struct Target {
     is_within: bool,
 }
 
-/// What an undo takes back.
+/// Scope of an undo.
 enum Undo {
     Files(Known, BTreeSet<usize>),
     State,

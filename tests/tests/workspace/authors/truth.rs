@@ -1,4 +1,4 @@
-//! What really happened to each path: who wrote each version of it, and over which one.
+//! The true history of each path: the author of each version, and the version before it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
@@ -23,7 +23,7 @@ struct Version {
     content: Option<(u32, Vec<u8>)>,
     who: Who,
     over: Option<usize>,
-    /// `true` if a restore kept what was there: nobody wrote it then.
+    /// `true` if a restore kept the existing content: then the version has no author.
     is_kept: bool,
 }
 
@@ -36,7 +36,7 @@ pub struct Truth {
     captured: usize,
 }
 
-/// Who wrote the versions of a path since a point.
+/// Authors of the versions of a path since a point.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Authors {
     pub run: bool,
@@ -50,7 +50,7 @@ pub struct Authors {
 impl Truth {
     /// Returns what is there now, which a capture has.
     pub fn known(&mut self) -> Known {
-        // What is as it was at the capture before did not change for it.
+        // A path that equals the capture before it did not change.
         for (path, at) in self.now.clone() {
             let mut base = Some(at);
             while let Some(version) = base.filter(|base| *base >= self.captured) {

@@ -258,7 +258,7 @@ fn put_back(payload: &mut Object, event: &Body) -> Option<()> {
         },
         _ => return Some(()),
     };
-    // What is no text stays in the item.
+    // A value that is not a text stays in the item.
     if payload.get(name)?.is_null() {
         payload.replace(name, value)?;
     }
