@@ -70,8 +70,8 @@ impl Rounds {
     }
 
     /// The events of one round: 256 MB of events take the memory of two rounds. Each round has its
-    /// number in the middle of its long messages: a store that has equal bodies once would have one
-    /// round otherwise. What comes again within a round stays.
+    /// number in the middle of its long messages: a store that deduplicates would have one round
+    /// otherwise. Repetitions within a round stay.
     pub fn round(&self, number: usize) -> Vec<Body> {
         self.round.iter().map(|body| numbered(body, number)).collect()
     }

@@ -176,7 +176,7 @@ fn files_of_our_own_come_and_go_as_a_whole() {
         let installed = of.unwrap()["user"]["installed"].as_array().unwrap().len();
         assert_eq!(installed, hooks, "{agent}");
     }
-    // A program that is gone is seen there, too, and written anew.
+    // The installed script names a missing program there, too, and is replaced.
     let text = home.read(".cline/hooks/TaskStart");
     let here = fs::canonicalize(env!("CARGO_BIN_EXE_milepost")).unwrap().display().to_string();
     home.write(".cline/hooks/TaskStart", &text.replace(&here, "/gone/milepost"));

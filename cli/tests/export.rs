@@ -41,7 +41,7 @@ fn lines(export: &str) -> Vec<Value> {
     export.lines().map(line).collect()
 }
 
-/// Nothing of what was refused is there, and what is there is whole.
+/// Asserts that nothing of a refused import exists, and that the rest is complete.
 #[track_caller]
 fn assert_nothing(place: &Place) {
     if place.store().exists() {

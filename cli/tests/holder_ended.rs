@@ -24,7 +24,7 @@ enum Ends {
     Behind(&'static str),
 }
 
-/// Starts a service of the store of a place, and passes on what comes to its socket until it ends.
+/// Serves the store of a place, and relays the connections of its socket until it ends.
 fn serve(place: &Place, ends: Ends) -> JoinHandle<()> {
     let serving = Serving::of(place);
     let socket = place.store().join("server/socket");

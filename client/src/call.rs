@@ -29,7 +29,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Those of the operation, and those of a request.
+    /// Errors of the operation, and those of a request.
     pub async fn call<C: Call>(&self, call: &C) -> Result<C::Answer> {
         self.call_under(call, &Conditions::default()).await
     }

@@ -161,8 +161,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// `Forbidden`: the caller is no admin. `NotFound`: no such task. `Timeout`: the verification
-    /// takes longer than a request may.
+    /// `Forbidden`: the caller is not an admin. `NotFound`: no such task. `Timeout`: the
+    /// verification takes longer than a request may.
     pub async fn verify(&self, verify: &Verify) -> Result<VerifyForm> {
         self.call(&calls::Verify::new(verify.0.clone())).await
     }
@@ -171,8 +171,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// `Forbidden`: the caller is no admin. `NotFound`: no such task. `Invalid`: the policy names a
-    /// user and a task.
+    /// `Forbidden`: the caller is not an admin. `NotFound`: no such task. `Invalid`: the policy
+    /// names a user and a task.
     pub async fn plan_retention(&self, policy: &Retention) -> Result<RetentionForm> {
         self.call(&calls::PlanRetention::new(policy.0.clone())).await
     }

@@ -111,8 +111,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// `Forbidden`: the query names another user, and the caller is no admin.
-    /// `Invalid`: a condition or the column to sort by is not known.
+    /// `Forbidden`: the query names another user, and the caller is not an admin. `Invalid`: a
+    /// condition or the column to sort by is not known.
     pub async fn summaries(&self, query: impl Into<SummaryQuery>) -> Result<SummariesForm> {
         let SummaryQuery { user, prefix, q, sort, columns, limit, cursor } = query.into();
         let columns = (!columns.is_empty()).then(|| columns.join(","));
@@ -126,18 +126,18 @@ impl Client {
     /// # Errors
     ///
     /// `Conflict`: the id is in use, by any user. `Forbidden`: the owner is another user, and the
-    /// caller is no admin.
+    /// caller is not an admin.
     pub async fn start_task(&self, task: impl Into<NewTask>) -> Result<TaskForm> {
         let NewTask { request, conditions } = task.into();
         self.call_under(&calls::StartTask::new(request), &conditions).await
     }
 
-    /// Returns the size of a share of a task, and what it withholds.
+    /// Returns the size of a share of a task, and the withheld content.
     ///
     /// # Errors
     ///
     /// `NotFound`: there is no such task. `Invalid`: it does not fit, or a regular expression is
-    /// none.
+    /// invalid.
     pub async fn share_plan(&self, task: &str, asked: &ShareAsked) -> Result<SharePlanForm> {
         shared(self.get(["v1", "tasks", task, "share", "plan"])?, asked).read().await
     }

@@ -1,4 +1,4 @@
-//! Cancellation of calls whose caller has gone, by a flag that is checked between two events.
+//! Cancellation of calls whose caller is gone, by a flag that is checked between two events.
 
 use std::cell::RefCell;
 use std::sync::Arc;

@@ -111,7 +111,7 @@ impl<'a> View<'a> {
         self.kept.unwrap_or_else(|| self.own.get_or_init(Reader::default))
     }
 
-    /// Returns the whole engine for a caller who sees all tasks.
+    /// Returns the whole engine for a caller that may see all tasks.
     ///
     /// # Errors
     ///
@@ -139,7 +139,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Starts a task. For a user who is no admin, `user` is ignored.
+    /// Starts a task. Without admin rights, `user` is ignored.
     ///
     /// # Errors
     ///
@@ -151,7 +151,7 @@ impl<'a> View<'a> {
         self.engine.start_task_from(id, self.user().unwrap_or(user), initial)
     }
 
-    /// Copies a task. For a user who is no admin, `user` is ignored.
+    /// Copies a task. Without admin rights, `user` is ignored.
     ///
     /// # Errors
     ///
@@ -231,7 +231,7 @@ impl<'a> View<'a> {
 ///
 /// # Errors
 ///
-/// Those of a read.
+/// Errors of a read.
 pub fn erasures(task: &Task) -> Result<Option<Hash>> {
     match task.erased() {
         0 => Ok(None),

@@ -58,8 +58,8 @@ pub struct Disk {
     /// Bits of files and folders.
     bits: HashMap<Node, Bits>,
     names: Names,
-    /// The file or folder that has an inode number now. A number is used again when its file is
-    /// gone.
+    /// The file or folder that has an inode number now. A number is used again after its file is
+    /// removed.
     inodes: HashMap<u64, Node>,
     /// Number of operations so far.
     clock: u64,
@@ -139,7 +139,7 @@ impl Disk {
                 }
             }
             Op::SyncDir { path } => {
-                // One that is gone by now has nothing in it.
+                // A removed one has nothing in it.
                 if let Some(dir) = self.names.find(path) {
                     self.names.sync(dir);
                     self.bits_of(dir).sync();

@@ -19,7 +19,7 @@ pub struct TaskModel {
     pub name: String,
     pub user: String,
     pub lineages: Vec<LineageModel>,
-    /// Lineage, and the activation that an undo goes back to. The first is of epoch 1.
+    /// Lineage, and the activation that an undo returns to. The first is of epoch 1.
     pub activations: Vec<(usize, Option<usize>)>,
 }
 

@@ -19,7 +19,7 @@ pub struct Mounted {
 
 /// Runs a program; its own words where it fails.
 fn run(program: &str, args: &[&str]) -> Result<(), String> {
-    // Programs for file systems are not in everybody's path.
+    // Programs for file systems are not in every user's path.
     let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
     let output = Command::new(program).args(args).env("PATH", path).output();
     let output = output.map_err(|e| format!("{program}: {e}"))?;

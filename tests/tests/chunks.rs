@@ -337,7 +337,7 @@ fn a_damaged_group_is_reported_and_its_chunks_can_be_stored_again() {
     let engine = Engine::open(&root, options()).unwrap();
     let chunks = engine.store().chunks();
     let has = chunks.has(&ids).unwrap();
-    // Nothing named three of the others, and repair let go of the last.
+    // Nothing named three of the others, and repair removed the last.
     assert_eq!(has, [true, false, false, false, false]);
     assert_eq!(chunks.put(&slices(&hit)).unwrap(), ids);
     for (id, content) in ids.iter().zip(&hit) {

@@ -105,7 +105,7 @@ fn a_store_that_is_killed_while_groups_are_gathered_has_all_that_was_in_it() {
     let task = engine.start_task("t", "ana").unwrap();
     task.append(bodies::bytes(1, 300 << 10)).unwrap();
     store(&engine, &task, 0..20);
-    // Too few to be gathered: what comes next is in another pack.
+    // Too few to be gathered: the next chunks are in another pack.
     engine.retention().compact(&mut |_| {}).unwrap();
     store(&engine, &task, 20..60);
     let before = packs(&root);

@@ -1,5 +1,5 @@
-//! I9: what takes part in a restore goes back with the log, or nothing does; and a restore that was
-//! cut short holds its task up until it was taken back.
+//! I9: a participant in a restore is restored with the log, or nothing is; and an interrupted
+//! restore blocks its task until it is undone.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 #[path = "participants/text.rs"]

@@ -5,6 +5,23 @@ use std::path::Path;
 use crate::comments;
 use crate::{Violation, files};
 
+/// Phrases of comments that have a plainer one, such as "undone", "restores" and "result".
+const PHRASES: [&str; 10] = [
+    "taken back",
+    "takes back",
+    "goes back",
+    "went back",
+    "let go of",
+    "everybody",
+    "anybody",
+    "is none of",
+    "what came of",
+    "what comes of",
+];
+
+/// Crates whose doc comments are printed texts: the OpenAPI description and the command's help.
+const PRINTED: [&str; 2] = ["api/src/", "cli/src/"];
+
 /// Columns from which a literal of a test may make its line wider.
 const LITERAL: usize = 60;
 
@@ -57,6 +74,7 @@ fn comments(path: &str, text: &str) -> Vec<Violation> {
         line,
         text: text.to_owned(),
     };
+    let is_printed = PRINTED.iter().any(|it| path.starts_with(it));
     let mut last = None;
     for comment in comments::of(text) {
         let is_first = last != Some(comment.line - 1);
@@ -69,9 +87,11 @@ fn comments(path: &str, text: &str) -> Vec<Violation> {
         if is_first && word.is_some_and(is_question) {
             found.push(violation("opening", comment.line, &comment.text));
         }
-        for word in forbidden(&comment.text) {
-            found.push(violation("word", comment.line, word));
+        let mut words = forbidden(&comment.text, &WORDS);
+        if !(comment.is_doc && is_printed) {
+            words.extend(forbidden(&comment.text, &PHRASES));
         }
+        found.extend(words.into_iter().map(|word| violation("word", comment.line, word)));
     }
     found
 }
@@ -87,7 +107,7 @@ pub fn documents(root: &Path) -> Vec<Violation> {
         let mut is_code = false;
         for (n, line) in text.lines().enumerate() {
             is_code ^= line.trim_start().starts_with("```");
-            let words = forbidden(line).into_iter().filter(|_| !is_code);
+            let words = forbidden(line, &WORDS).into_iter().filter(|_| !is_code);
             found.extend(words.map(|word| Violation {
                 rule: "word",
                 place: place.clone(),
@@ -99,11 +119,11 @@ pub fn documents(root: &Path) -> Vec<Violation> {
     found
 }
 
-/// The forbidden words of a text.
-pub fn forbidden(text: &str) -> Vec<&'static str> {
+/// Returns the forbidden words of a text.
+fn forbidden(text: &str, words: &[&'static str]) -> Vec<&'static str> {
     let plain: String =
         text.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { ' ' }).collect();
     let plain = format!(" {} ", plain.to_lowercase());
     let has = |word: &&str| plain.contains(&format!(" {word} "));
-    WORDS.into_iter().filter(has).collect()
+    words.iter().copied().filter(has).collect()
 }

@@ -81,6 +81,9 @@ fn openings_words_and_widths_are_checked() {
     let words: Vec<_> = found.iter().map(|one| one.text.as_str()).collect();
     assert_eq!(words, ["nobody", "lets go", "goes on", "beside"]);
     assert!(prose::source("x", "//! goes_on.rs").is_empty(), "the name of a file");
+    let text = "/// A restore is taken back.\nfn a() {}\n// It goes back.";
+    assert_eq!(rules(&prose::source("engine/src/x.rs", text)), ["word", "word"]);
+    assert_eq!(rules(&prose::source("api/src/x.rs", text)), ["word"]);
     let wide = format!("fn a() {{ /* {} */ }}", "x".repeat(100));
     assert_eq!(rules(&prose::source("x", &wide)), ["width"]);
 }

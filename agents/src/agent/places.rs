@@ -60,7 +60,7 @@ impl Agent {
         }
         let real = |path: &Path| path.canonicalize().ok();
         let own = self.folder(environment).and_then(|own| real(&own));
-        // The nearest folder that is there may be a link to elsewhere.
+        // The nearest existing folder may be a link to elsewhere.
         let place = path.ancestors().skip(1).find_map(|above| {
             let below = path.strip_prefix(above).ok()?;
             Some(real(above)?.join(below))

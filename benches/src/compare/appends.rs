@@ -25,7 +25,7 @@ pub fn what(writers: usize, size: usize) -> String {
     }
 }
 
-/// Everybody in turn, for a while each.
+/// Measures all contestants in turn, for a while each.
 pub fn appends(figures: &mut Figures, rounds: usize, span: Duration, only: Option<&str>) {
     for size in SIZES {
         for writers in WRITERS {

@@ -20,7 +20,7 @@ const MESSAGES: [usize; 3] = [300, 900, 1500];
 
 /// One who saves steps.
 trait Saver {
-    /// Saves what came with a step, or the whole state; durable.
+    /// Saves the events of a step, or the whole state; durable.
     fn save(&mut self, step: usize, new: &[Body], state: &Value);
 
     /// The state behind a step, as it was saved; gives how many messages it has.
@@ -30,7 +30,7 @@ trait Saver {
     fn settle(&mut self) {}
 }
 
-/// Everybody in turn.
+/// Measures all contestants in turn.
 pub fn steps(figures: &mut Figures, rounds: usize, steps: usize, only: Option<&str>) {
     type Begin = fn(&Path) -> Box<dyn Saver>;
     let all: [(&str, Begin); 4] = [

@@ -1,4 +1,4 @@
-//! `wrk`: what it asks, and what came of it.
+//! `wrk`: its requests, and their results.
 
 use std::path::Path;
 use std::process::Command;

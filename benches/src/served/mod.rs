@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! service.rs   `milepost serve` as a child, and what memory it holds
-//! load.rs      `wrk`: what it asks, and what came of it
+//! load.rs      `wrk`: its requests, and their results
 //! readers.rs   many readers of one event stream
 //! rows.rs      the figures
 //! ```

@@ -26,8 +26,8 @@ pub async fn read(at: &str, task: &str, first: u64, end: u64) {
     }
 }
 
-/// Takes whole lines, and checks those that name what comes next: `id: LINEAGE:NEXT`. The sizes of
-/// the answer's chunks stand on lines of their own.
+/// Takes whole lines, and checks those that name the next event: `id: LINEAGE:NEXT`. The sizes of
+/// the answer's chunks have lines of their own.
 fn take(rest: &mut Vec<u8>, mut next: u64) -> u64 {
     let Some(end) = rest.iter().rposition(|byte| *byte == b'\n') else {
         return next;

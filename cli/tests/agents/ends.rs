@@ -160,7 +160,7 @@ fn a_work_tree_that_the_session_entered_is_named() {
     }
 }
 
-/// A file grows over the limit of captures in a call: it goes back, or is named.
+/// A file grows over the limit of captures in a call: a rewind restores it, or names it.
 #[test]
 fn a_file_over_the_limit_goes_back_or_is_named() {
     let Some((home, files)) = recorded(Agent::ClaudeCode) else { return };

@@ -1,4 +1,4 @@
-//! A user presses Esc on the agent's screen while a command runs: what it did goes back.
+//! A user presses Esc on the agent's screen while a command runs: a rewind undoes its changes.
 
 use std::io::{Read as _, Write as _};
 use std::process::Command;

@@ -20,7 +20,7 @@ fn makes_a_file(home: &AgentHome, name: &str) -> bool {
     home.text(name).is_some()
 }
 
-/// The program of the hooks is gone, or exits with any code: the agent works on.
+/// The program of the hooks is missing, or exits with any code: the agent works on.
 fn works_on(agent: Agent) {
     let Some(home) = home(agent) else { return };
     home.install_hooks();

@@ -136,7 +136,7 @@ impl Case {
         let marks = |cause: &str| -> Vec<Value> {
             let marks = of_kind(&log, "checkpoint_marked").into_iter();
             let of_call = marks.filter(|mark| mark["correlation"].is_string());
-            // A rewind may have looked before the daemon heard that the agent is gone.
+            // A rewind may have looked before the daemon noticed the agent's end.
             let ended = of_call.filter(|mark| mark["body"]["metadata"]["running"] != true);
             let of_cause = ended.filter(|mark| mark["body"]["cause"] == cause);
             of_cause.map(|mark| mark["correlation"].clone()).collect()

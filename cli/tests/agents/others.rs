@@ -86,7 +86,7 @@ fn is_recorded_and_goes_back(agent: Agent, write: &str, shell: &str) {
     }
 }
 
-/// The program of the hooks is gone, or exits with any code: the agent works on.
+/// The program of the hooks is missing, or exits with any code: the agent works on.
 fn works_on(agent: Agent) {
     let Some(home) = home(agent) else { return };
     home.install_hooks();

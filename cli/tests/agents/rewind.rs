@@ -1,4 +1,4 @@
-//! The way back: what agents did to files and said, taken back by `milepost rewind`.
+//! The way back: changes of agents to files and conversations, undone by `milepost rewind`.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ const FIRST: &str = "first [[write poem.txt roses]] [[say first done]]";
 const SECOND: &str = "second [[shell sed -i s/alpha/ALPHA/ data.txt; rm mine.txt; \
     echo new > new.txt]] [[say second done]]";
 
-/// A part of the sentence for a model whose files were taken back.
+/// A part of the sentence for a model whose files were restored.
 pub const TOLD: &str = "took the files of this project back";
 
 /// Returns the files of the project.
@@ -67,8 +67,8 @@ pub fn files_go_back(agent: Agent) {
     assert_eq!(home.session_files(), sessions, "a session file that was not used is removed");
 }
 
-/// The model's next request has nothing from behind the point, and what is recorded then is in the
-/// task that was taken back.
+/// The model's next request has nothing from after the point, and later events are in the rewound
+/// task.
 pub fn conversation_goes_back(agent: Agent) {
     let Some((home, session)) = two_prompts(agent) else { return };
     let new = rewound(&home, &["~1"])["session"].as_str().unwrap().to_owned();

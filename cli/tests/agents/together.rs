@@ -114,7 +114,7 @@ fn a_rewind_of_one_session_asks_about_the_files_of_another() {
     assert_eq!(claude.files(""), files);
 }
 
-/// A tool that names its file runs while a command of another session does: each session takes back
+/// A tool that names its file runs while a command of another session does: each session restores
 /// its own files, byte for byte.
 #[test]
 fn a_file_that_a_tool_names_goes_back_though_another_session_ran_at_once() {

@@ -9,7 +9,7 @@ use crate::dying::{When, dying, restore};
 use crate::place;
 use crate::rollback::{edited, held};
 
-/// A restore to `first` that is cut short after all of the folder has gone back.
+/// A restore to `first` that is cut short after the whole folder was restored.
 fn cut(place: &Place) {
     restore((&place.store(), &place.path("work")), When::Applied, "essay@first");
     assert!(place.path("work/gone.txt").exists());

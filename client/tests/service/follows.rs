@@ -24,7 +24,7 @@ struct Kept {
 }
 
 impl Kept {
-    /// Keeps what comes, until an event says so: then it is the history.
+    /// Keeps items, until an event ends the reading: then they are the history.
     async fn until(&mut self, following: &mut Following, last: &str) {
         loop {
             match next(following).await {

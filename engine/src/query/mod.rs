@@ -57,7 +57,7 @@ impl Query<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Query::tasks`], and those of reading events.
+    /// As [`Query::tasks`], and errors of reading events.
     pub fn summaries(&self, query: &TaskQuery) -> Result<Page<TaskSummary>> {
         self.engine.view().summaries(query)
     }
@@ -94,8 +94,8 @@ impl Query<'_> {
 }
 
 impl View {
-    /// Returns summaries of tasks: see [`Query::summaries`]. A task that is deleted during
-    /// the call is left out, and one whose events cannot be read says so.
+    /// Returns summaries of tasks: see [`Query::summaries`]. A task that is deleted during the call
+    /// is left out, and one with unreadable events has the error in its summary.
     ///
     /// # Errors
     ///

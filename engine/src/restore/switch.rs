@@ -37,7 +37,7 @@ impl Engine {
     /// - `Conflict`: the head of the active lineage is not the expected one, or the key was used
     ///   for something else.
     /// - `Invalid`: a hook refuses.
-    /// - `NotFound`: the task was deleted, retention dropped the lineage, or it is of another
+    /// - `NotFound`: the task was deleted, retention dropped the lineage, or it belongs to another
     ///   store.
     /// - `Unavailable`: a restore of the task is pending.
     pub fn switch(&self, lineage: &Lineage) -> Result<Task> {
@@ -53,7 +53,7 @@ impl Engine {
     /// As [`Engine::switch`], and:
     ///
     /// - `Conflict`: the undone restore also restored files.
-    /// - `Invalid`: there is no undo to take back.
+    /// - `Invalid`: there is no undo to revert.
     pub fn redo(&self, task: &str) -> Result<Task> {
         self.redo_for(task, Viewer::ALL)
     }

@@ -30,7 +30,7 @@ struct RestoreTarget<'a> {
     scope: Scope,
     description: Option<&'a str>,
     /// For an undo: the current epoch, the lineage to activate again, and the epoch that the next
-    /// undo goes back to.
+    /// undo restores.
     undoes: Option<(Epoch, LineageId, Option<Epoch>)>,
 }
 
@@ -96,7 +96,7 @@ impl Engine {
         let pending = self.prepare(&task, target, with).inspect_err(|error| {
             with.iter().for_each(|participant| participant.release(self, &task, error));
         })?;
-        // From here on files change, so a caller that is gone does not end it halfway.
+        // From here on files change, so the end of the caller must not interrupt it.
         let (lineage, epoch) = given_up::whole(|| {
             // The beginning has checked the expected head, and the mark has moved it since.
             let commit = || self.commit_restore(&task, target, &pending, with);
@@ -136,7 +136,7 @@ impl Engine {
         with: &[Arc<dyn Participant>],
         error: Error,
     ) -> Error {
-        // Only the next open shows if the commit is there (I11).
+        // Only the next opening shows whether the commit is durable (I11).
         if self.inner.catalog.log().is_poisoned() {
             return error;
         }
@@ -217,7 +217,7 @@ impl Engine {
         let no = task.no();
         let _structure = inner.structure()?;
         let (epoch, active) = inner.catalog.active(no)?;
-        // An undo takes back the activation that it found, and no later one.
+        // An undo reverts the activation that it found, and no later one.
         let is_moved = target.undoes.is_some_and(|(undone, ..)| undone != epoch);
         if is_moved || epoch != task.epoch() {
             let lineage = active.lineage;

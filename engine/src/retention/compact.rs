@@ -104,7 +104,7 @@ impl Retention<'_> {
     ///
     /// - `Conflict`: another compaction is in progress.
     /// - `Unavailable`: the disk is full: nothing has changed. Or the calls of this thread are
-    ///   [given up](crate::calls::unless_given_up): what is removed by then stays removed, and
+    ///   [given up](crate::calls::unless_given_up): content removed by then stays removed, and
     ///   another compaction removes the rest.
     /// - `Corrupt`: content to be kept cannot be read. Run `repair` first.
     pub fn compact(&self, tell: &mut dyn FnMut(CompactionStep)) -> Result<CompactionReport> {

@@ -1,4 +1,4 @@
-//! A run that was killed, or taken back, ends as one that was left alone: bit for bit.
+//! A run that was killed, or restored, ends like an uninterrupted one: bit for bit.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::os::unix::process::ExitStatusExt;

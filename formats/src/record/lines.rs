@@ -17,7 +17,7 @@ pub trait LineStore {
     ///
     /// # Errors
     ///
-    /// Those of the store.
+    /// Errors of the store.
     fn open(&self, task: &str, user: &str) -> Result<Box<dyn LineSink + '_>>;
 }
 
@@ -28,7 +28,7 @@ pub trait LineSink {
     ///
     /// # Errors
     ///
-    /// Those of the store. A refused event is none.
+    /// Errors of the store. A refused event is not an error.
     fn push(&mut self, number: u64, body: Body, _bytes: usize) -> Result<()> {
         self.push_alone(number, body, None).map(drop)
     }
@@ -46,7 +46,7 @@ pub trait LineSink {
     ///
     /// # Errors
     ///
-    /// Those of the store.
+    /// Errors of the store.
     fn flush(&mut self) -> Result<()> {
         Ok(())
     }
@@ -56,7 +56,7 @@ pub trait LineSink {
     ///
     /// # Errors
     ///
-    /// Those of the store.
+    /// Errors of the store.
     fn push_alone(
         &mut self,
         number: u64,
@@ -68,7 +68,7 @@ pub trait LineSink {
     ///
     /// # Errors
     ///
-    /// `Engine`, with an `Invalid` of the engine: the mark is refused. Those of the store.
+    /// `Engine`, with an `Invalid` of the engine: the mark is refused. Errors of the store.
     fn mark_alone(&mut self, mark: Mark) -> Result<Durable>;
 
     /// Returns the events that were refused since the last call.
@@ -81,7 +81,7 @@ pub trait LineSink {
     ///
     /// # Errors
     ///
-    /// Those of the store.
+    /// Errors of the store.
     fn head(&self) -> Result<Offset>;
 }
 

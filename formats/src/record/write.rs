@@ -161,8 +161,8 @@ impl LineageWriter {
         }
     }
 
-    /// Appends the events and the mark of a refused append one by one, in order; only what the
-    /// engine refuses is lost.
+    /// Appends the events and the mark of a refused append one by one, in order; only the parts
+    /// that the engine refuses are lost.
     fn one_by_one(&mut self, numbers: &[u64], append: &Append, mark: Option<Mark>) -> Result<()> {
         let mut is_last_in = false;
         for (number, body) in numbers.iter().zip(append.bodies()) {

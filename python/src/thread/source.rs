@@ -316,7 +316,7 @@ impl Source {
         Ok(())
     }
 
-    /// Removes a mark, unless it is gone.
+    /// Removes a mark, unless it was removed before.
     pub async fn unmark(&self, id: CheckpointId) -> Outcome<()> {
         let removed = match self {
             Self::Here(engine) => engine.retention().unmark(&[id]).map_err(Failure::from),

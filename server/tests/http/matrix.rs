@@ -234,8 +234,8 @@ fn strangers(served: &Served) -> Vec<Caller> {
     ]
 }
 
-/// A task of ana's that has everything that can be asked for, went back twice and undid one of the
-/// two, and its checkpoint's id.
+/// A task of ana's with something for every request, with two restores of which one is undone, and
+/// its checkpoint's id.
 fn whole(served: &Served, workspace: &Workspace, id: &str) -> String {
     let task = served.task(id, "ana", 0);
     task.append(Message::text("user", "hello")).unwrap();

@@ -236,7 +236,7 @@ fn check(came: &Came, path: &str) {
     assert!(!is(405) || !came.header("allow").is_empty(), "{path}");
 }
 
-/// A request, and who asks.
+/// A request, and its caller.
 type Asked =
     (Method, &'static str, Vec<String>, String, Vec<u8>, Vec<(&'static str, &'static str)>, u8);
 

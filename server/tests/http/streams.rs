@@ -73,7 +73,7 @@ impl Reader {
         self.frames.pop_front()
     }
 
-    /// Takes what comes next into the history.
+    /// Adds the next frame to the history.
     async fn take(&mut self) -> Option<Frame> {
         let frame = self.next().await?;
         let data: Value = serde_json::from_str(&frame.data).unwrap();

@@ -25,7 +25,7 @@ pub fn planned_cleanup(plan: RetentionPlan, captures: Result<CapturesPlan>) -> R
     }
 }
 
-/// Converts a report: what a cleanup removed.
+/// Converts a report: the removals that a cleanup made.
 pub fn done_cleanup(
     plan: RetentionPlan,
     report: RetentionReport,
@@ -65,7 +65,7 @@ fn planned(plan: TaskPlan) -> RetainedForm {
 }
 
 fn done(plan: TaskPlan, done: TaskRetained) -> RetainedForm {
-    // The figures of the plan are those of the cleanup only if all of it was done.
+    // The figures of the plan equal those of the cleanup only if all of it was done.
     let is_same = |a: &[_], b: &[_]| a.len() == b.len() && a.iter().all(|one| b.contains(one));
     let whole = done.error.is_none()
         && done.removed == plan.removed.len() as u64

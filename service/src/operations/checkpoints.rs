@@ -83,7 +83,7 @@ impl Serve for UnmarkAll {
     fn serve(self, view: &View<'_>) -> OperationResult<UnmarkedForm> {
         let UnmarkQuery { task, lineage, alias, before, status, filter } = self.query;
         let filter = metadata_filter(filter.as_deref())?;
-        // An empty object is no filter: it would find every checkpoint.
+        // An empty object is not a filter: it would find every checkpoint.
         let is_bounded = task.is_some() || status.is_some() || !filter.is_empty();
         if !is_bounded && alias.is_none() && before.is_none() {
             let text = "without a filter this would remove every checkpoint: give `task`, `status` \

@@ -30,8 +30,8 @@ const BUCKETS: (usize, usize) = (200, 2000);
 const LINES: (usize, usize) = (100, 1000);
 const HITS: (usize, usize) = (100, 1000);
 
-/// Returns a task and the tag of an answer about a lineage of it: by its head, its beginning, what
-/// was erased, which checkpoints were removed, and the query.
+/// Returns a task and the tag of an answer about a lineage of it: by its head, its beginning, its
+/// erasures, its removed checkpoints, and the query.
 fn seen(
     view: &View<'_>,
     task: &str,

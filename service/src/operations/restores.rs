@@ -176,7 +176,7 @@ impl Serve for Redo {
     }
 }
 
-/// Maximum number of folders that are listed, and of captures that are looked at for them.
+/// Maximum number of folders that are listed, and of captures that are examined for them.
 const FOLDERS: usize = 100;
 const CAPTURES: usize = 10_000;
 

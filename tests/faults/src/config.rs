@@ -38,7 +38,7 @@ fn variable(name: &CStr) -> Option<Vec<u8>> {
     if value.is_null() {
         return None;
     }
-    // SAFETY: what is not null ends in a zero byte; it is copied before anybody changes it.
+    // SAFETY: a pointer that is not null ends in a zero byte; it is copied before any change.
     let value = unsafe { CStr::from_ptr(value) };
     Some(value.to_bytes().to_vec()).filter(|value| !value.is_empty())
 }

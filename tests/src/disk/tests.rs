@@ -191,7 +191,7 @@ fn a_hard_link_is_the_same_file_and_the_first_name_does_not_go_before_it() {
     let look = |root: PathBuf| there(&root, &["x/a", "y/a"]);
     let all = ["x/a", "x/a y/a", "y/a"].map(str::to_owned);
     assert_eq!(seen(&disk, look), all.into());
-    // The folder of the first name stores the removal, and with it what came before.
+    // The folder of the first name stores the removal, and everything before it.
     disk.apply(&sync_dir("x"));
     assert_eq!(seen(&disk, look), ["y/a".to_owned()].into());
 }

@@ -7,7 +7,7 @@ use super::program::{Bad, Spec};
 use crate::bodies;
 use crate::seed::hash;
 
-/// A point that is gone back to.
+/// A target of restores.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Target {
     /// A checkpoint by its id.

@@ -23,7 +23,7 @@ pub struct Model {
     pub acknowledged: u64,
 }
 
-/// A task of one name; another that had the name before is gone.
+/// A task of one name; an earlier task of the same name was deleted.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct TaskModel {
     pub live: bool,
@@ -34,7 +34,7 @@ pub struct TaskModel {
     /// Events went while the reducer was not there and had no state stored: its states are lost.
     pub uncounted: bool,
     pub lineages: BTreeMap<u32, LineageModel>,
-    /// Lineage, and the activation that an undo goes back to. The first is of epoch 1.
+    /// Lineage, and the activation that an undo returns to. The first is of epoch 1.
     pub activations: Vec<(u32, Option<usize>)>,
     /// Lineages that undos left, of which a redo takes the last one.
     pub undone: Vec<u32>,

@@ -64,7 +64,7 @@ fn text(error: impl std::fmt::Display) -> String {
 }
 
 impl Acts {
-    /// Does such a step; `false` where it is none, or has to wait for the task to be there.
+    /// Does such a step; returns `false` for any other, or if it has to wait for the task.
     pub fn more(&self, task: u8, op: &Op) -> Result<bool, String> {
         let name = name(task);
         let there = lock(&self.model).live_task(&name).is_some();
@@ -271,8 +271,8 @@ impl Acts {
         }
     }
 
-    /// Goes back with a participant, which may fail, and mostly with an expected head, which may
-    /// be another one.
+    /// Restores with a participant, which may fail, and mostly with an expected head, which may be
+    /// wrong.
     fn part(&self, name: &str, n: u16, fails: bool) -> Result<(), String> {
         let engine = self.engine();
         let task = engine.task(name).map_err(text)?;

@@ -1,4 +1,4 @@
-//! A participant of restores: a number in memory, which goes back with them. A hook that refuses.
+//! A participant of restores: a number in memory, which is restored with them. A hook that refuses.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};

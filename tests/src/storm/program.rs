@@ -80,7 +80,7 @@ pub enum Who {
     Named(u8),
 }
 
-/// The point that a task goes back to.
+/// The point that a task is restored to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum To {
     Mark(u16),
@@ -200,7 +200,7 @@ pub enum Op {
     Run(u32),
     /// Asks for what a hook refuses.
     Hooked,
-    /// Goes back with a participant.
+    /// A restore with a participant.
     Part {
         n: u16,
         fails: bool,

@@ -1,5 +1,5 @@
-//! Subscriptions, followers and iterators: taken at some moment, read later. They may give what is
-//! there when it is read, and nothing that was erased or deleted since.
+//! Subscriptions, followers and iterators: created at some moment, read later. They may return
+//! everything that exists at the time of reading, and nothing that was erased or deleted since.
 
 use milepost::subscribe::{Followed, Follower, SubscribeOptions};
 use milepost::{Engine, ErrorKind, Event, Events, LineageId, Result, Subscription};

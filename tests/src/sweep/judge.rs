@@ -1,4 +1,4 @@
-//! A case is carried out, and what came of it gets a name.
+//! Executes a case, and classifies its result.
 
 use std::collections::HashMap;
 use std::fs;
@@ -26,8 +26,8 @@ pub enum Outcome {
     Refused,
     /// Something is missing, and that is told.
     Told,
-    /// Whole, and nothing says that the second copy of something is gone: with sled lost as well,
-    /// it would be missing.
+    /// Intact, but without a report that the second copy of something is lost: with sled lost as
+    /// well, it would be missing.
     Latent,
     /// A panic that reached the caller, or the end of the process.
     Panic,
@@ -359,7 +359,7 @@ fn leaves_record(finding: &Finding, case: &Case) -> bool {
 }
 
 /// Returns `true` if the place of a record names the file of a case, or the one that it was swapped
-/// with. The name of a file that is gone cannot be known: then it is the folder.
+/// with. The name of a removed file cannot be known: then it is the folder.
 fn is_of(place: &str, case: &Case) -> bool {
     let file = place.split([' ', ':']).next().unwrap_or_default();
     let named = |case_file: &str| {

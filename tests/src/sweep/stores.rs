@@ -194,7 +194,7 @@ pub struct Keyed {
 pub fn keys(left: Left) -> Vec<Keyed> {
     let mut all = Vec::new();
     for n in 0..GENERATIONS + 2 {
-        // A restore went back to before it: it is free again.
+        // A restore to before it freed it again.
         if n != 2 {
             all.push(keyed("essay", n));
         }

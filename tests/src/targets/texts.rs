@@ -8,7 +8,7 @@ use milepost::{Address, Append, Body, Engine, ErrorKind, Hash, Options, Reducer,
 
 use crate::targets::bounds::bounded;
 
-/// After so many inputs the store in memory is made anew.
+/// Number of inputs after which the store in memory is replaced.
 const INPUTS_PER_STORE: u32 = 200;
 
 /// A store in memory that bodies are appended to.

@@ -94,7 +94,7 @@ fn three_tasks_with_all_there_is_come_back_identical() {
     import(&to, &given(&from, true)).unwrap();
     assert_same(&from, &to);
     assert_clean(&to);
-    // They go on as they would have: keys of before are known, and steps can be taken back.
+    // They continue like the originals: earlier keys are known, and steps can be undone.
     let again = Append::from(Message::text("user", &bodies::text(0, 50_000))).key("s0");
     assert!(to.task("tuning").unwrap().append(again).unwrap().repeated);
     let task = to.undo("essay").run();

@@ -1,4 +1,4 @@
-//! External commands: what they get, when, and what comes of it.
+//! External commands: their input, their timing, and the effects of their results.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -13,7 +13,7 @@ use milepost_runtime::failover::{Accepted, FailoverEngine, FailoverOptions, Heal
 use milepost_runtime::run::{EverySteps, Run, RunOptions, SafePoint};
 use milepost_tests::seed::{Random, number, seed};
 
-/// A participant whose restore neither ends nor can be taken back.
+/// A participant whose restore neither ends nor can be undone.
 struct Stuck;
 
 impl Participant for Stuck {
@@ -219,7 +219,7 @@ impl Running {
         self.check();
     }
 
-    /// Another program goes back to behind some text.
+    /// Another program restores to after some text.
     fn restore(&mut self, random: &mut Random) {
         let [_, away] = self.places();
         let engine = match self.fails {

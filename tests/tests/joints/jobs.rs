@@ -166,7 +166,7 @@ fn made(kind: &str, dir: &Path) {
     fs::write(dir.join("tasks.export"), text).unwrap();
 }
 
-/// Takes back what was interrupted, and looks at the store and the folder.
+/// Undoes interrupted restores, and returns an observation of the store and the folder.
 fn seen(engine: &Engine, dir: &Path) -> Seen {
     // The folder is named, since the store is trusted with none, and the task, so that what a
     // restore left in the folder after its end is removed.

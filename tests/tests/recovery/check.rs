@@ -211,9 +211,9 @@ pub fn changes(
     changed.map(|name| name.display().to_string()).collect()
 }
 
-/// Opening refuses with the place, changes nothing but the lock, and with the damage taken back
-/// everything is there. sled settles its own files when it is opened: its entries stay the same.
-/// `damage` is done to a copy of `whole`.
+/// Asserts that opening refuses with the place, changes nothing but the lock, and that everything
+/// is there once the damage is undone. sled settles its own files when it is opened: its entries
+/// stay the same. `damage` is done to a copy of `whole`.
 pub fn refuses(whole: &Path, before: &Whole, damage: impl FnOnce(&Path), place: &str, how: &str) {
     let root = beside(whole);
     damage(&root);

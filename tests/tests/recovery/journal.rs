@@ -119,7 +119,7 @@ fn a_tail_that_is_damaged_or_cut_is_repaired_where_sled_holds_its_commits() {
     for (how, damage) in TAILS {
         let root = stores.copy("closed", "store");
         let segment = segments(&root)[0].clone();
-        // The last frame says that the store was closed: it is no commit of anybody's.
+        // The last frame marks the close of the store: it is not a commit of a caller.
         let all = frames(&segment);
         zero_from(&segment, all[all.len() - 1].at);
         damage(&segment);

@@ -84,7 +84,7 @@ fn a_plain_append_of_an_illegal_change_is_refused_like_any_other() {
     let half = [there_and_back[0].clone(), there_and_back[0].clone()];
     assert!(task.append(Append::batch(half)).is_err());
     assert_eq!(task.control().unwrap(), RunControl::Running);
-    // One that was appended under a key is there: asked again, it is no error.
+    // A change that was appended under a key exists: a repetition is not an error.
     let keyed = || Append::from(change(RunControl::Running, RunControl::Stopped)).key("stop");
     assert!(!task.append(keyed()).unwrap().repeated);
     assert!(task.append(keyed()).unwrap().repeated);

@@ -333,7 +333,7 @@ fn a_state_from_events_alone_is_right_whatever_the_snapshots_are() {
     assert_eq!(engine.run_state(&point).unwrap(), right, "I5");
 }
 
-/// A store in which something was let go of.
+/// Makes a store with removed content.
 fn retained(key: Option<StoreKey>) -> (tempfile::TempDir, std::path::PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("store");

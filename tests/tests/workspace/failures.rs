@@ -341,7 +341,8 @@ fn files_go_back_to_a_lineage_that_was_left_where_a_cleanup_trimmed_the_present_
     scene.capture("first");
     scene.write("a", "two");
     let second = scene.capture("second");
-    // The conversation goes back alone, and is longer in its lineage than in the one that was left.
+    // The conversation is restored alone, and is longer in its lineage than in the one that was
+    // left.
     let first = scene.point("first");
     let task = scene.engine.restore(&first).run().unwrap();
     for _ in 0..9 {

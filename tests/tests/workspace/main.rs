@@ -1,4 +1,4 @@
-//! The workspace goes back too: `docs/WORKSPACE.md`.
+//! Restores with a workspace: `docs/WORKSPACE.md`.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 mod authors;

@@ -19,7 +19,7 @@ use super::none;
 
 const CHILD: &str = "power::child_that_goes_back";
 const DIR: &str = "MILEPOST_TEST_POWER_DIR";
-/// Only what was cut short is taken back, and nothing is begun.
+/// Only interrupted restores are undone, and none is begun.
 const ONLY: &str = "MILEPOST_TEST_POWER_ONLY";
 
 /// The process that is written down: does nothing unless it is told where.
@@ -178,7 +178,7 @@ fn a_power_cut_after_kills_of_a_restore_and_its_recovery_leaves_it_done_or_taken
     let rounds = if nightly() { 100 } else { 3 };
     let mut seen = Seen::default();
     for round in 0..rounds {
-        // In the moves, mostly; then while that is taken back.
+        // In the moves, mostly; then while they are undone.
         let first = calls / 2 + random.below(calls / 2);
         let kill = |n: u64| format!("any:{n}:kill:once");
         base.begin();

@@ -205,7 +205,7 @@ impl Rules {
 }
 
 /// Returns the part of a path that the rules of a folder leave out of captures: the path itself, or
-/// a folder above it. `None` if none does. What is not there counts as a file.
+/// a folder above it. `None` if none does. A missing path counts as a file.
 pub fn left_out(folder: &Path, path: &TreePath) -> Option<TreePath> {
     let mut rules = Rules::above(folder, true);
     let mut full = rules.base().to_vec();

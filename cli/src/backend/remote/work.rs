@@ -132,7 +132,7 @@ fn result(remote: &Remote, job: JobForm) -> Result<JobResult, JobFailed> {
     }
 }
 
-/// Returns the point that an undo of a task goes back to; `true` if it takes files back.
+/// Returns the target of an undo of a task; `true` if it restores files.
 pub(super) fn undo_target(remote: &Remote, task: &TaskForm) -> Result<(PointForm, bool)> {
     let plan = remote.call(&PlanUndo::new(&task.id, UndoFolderAsked::default()))?;
     let to = words::address(&task.id, plan.to.lineage, plan.to.offset.0);

@@ -6,7 +6,7 @@ use std::ops::Range;
 /// Most bytes of an escape sequence of a terminal.
 const SEQUENCE_MAX: usize = 4096;
 
-/// Length of what a reading replaces, and the character that it has instead.
+/// Length of the text that a reading replaces, and the replacing character.
 type Replaced = (usize, Option<char>);
 
 /// Reading of a text.
@@ -119,7 +119,7 @@ impl View {
         Some(view)
     }
 
-    /// Reads a text. `read` returns the length of what it replaces, and the replacement.
+    /// Reads a text. `read` returns the length of the replaced part, and the replacement.
     fn of(text: &str, read: &dyn Fn(&str) -> Option<Replaced>) -> Self {
         let mut view = Self { text: String::new(), places: Vec::new() };
         let mut at = 0;

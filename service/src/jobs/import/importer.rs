@@ -68,7 +68,7 @@ pub struct Importer<'a> {
     /// Opened for the first input that can be read.
     engine: Option<Engine>,
     needed: Needed,
-    /// Names of runs whose file names are those of other inputs, by path.
+    /// Names of runs whose file names belong to other inputs, by path.
     stems: HashMap<PathBuf, String>,
     report: Report,
 }
@@ -110,9 +110,9 @@ impl<'a> Importer<'a> {
     ///
     /// # Errors
     ///
-    /// Those of opening the engine. `Invalid`: a name for one task, and several inputs.
-    /// `Unavailable`: the import was given up; the result is that of the inputs before, and names
-    /// the one that it was at.
+    /// Errors of opening the engine. `Invalid`: a name for one task, and several inputs.
+    /// `Unavailable`: the import was cancelled; the result covers the inputs before, and names the
+    /// interrupted one.
     pub fn run(
         mut self,
         place: &mut Place<'_>,
@@ -146,7 +146,7 @@ impl<'a> Importer<'a> {
                 Ok(()) => {}
                 Err(Ended::All(failure)) => return Err(failure),
                 Err(Ended::Input(failure)) => {
-                    // An input that was read to its end is imported, also if the job is given up.
+                    // An input that was read to its end is imported, even if the job is cancelled.
                     if let Err(error) = check_given_up() {
                         let failed = failure.of(path.display().to_string(), false);
                         return Err(self.report.given_up_at(failed, is_whole, error));

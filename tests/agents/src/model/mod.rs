@@ -29,7 +29,7 @@ const BODY_MAX: usize = 256 << 20;
 pub struct ModelRequest {
     /// The path, without the query.
     pub path: String,
-    /// The document, or null if it is none.
+    /// The document, or null for other text.
     pub body: Value,
     /// True if tools are offered. Requests for titles and the like have none.
     pub has_tools: bool,

@@ -220,8 +220,8 @@ pub extern "C" fn fdatasync(fd: c_int) -> c_int {
     sync_by(fd, libc::SYS_fdatasync)
 }
 
-/// Begins to store contents. It is no sync: a disk's cache is not told, and neither is the file's
-/// length stored.
+/// Begins to store contents. It is not a sync: the disk's cache is not flushed, and the file's
+/// length is not stored.
 #[unsafe(no_mangle)]
 pub extern "C" fn sync_file_range(fd: c_int, at: off_t, len: off_t, flags: c_uint) -> c_int {
     let real = || {
@@ -239,7 +239,7 @@ pub extern "C" fn sync_file_range(fd: c_int, at: off_t, len: off_t, flags: c_uin
     }
 }
 
-/// A change of length: `real` does it; what came of it is asked for.
+/// A change of length, done by `real`; its effect is read afterwards.
 fn length_by(fd: c_int, real: impl Fn() -> c_long) -> c_int {
     let Some((config, open)) = watched(fd) else {
         return real() as c_int;

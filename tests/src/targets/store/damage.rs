@@ -41,7 +41,7 @@ impl How {
     }
 }
 
-/// Damages the store and looks what comes of it.
+/// Damages the store and checks the effects.
 pub(crate) fn damage(mut world: World, how: &How) {
     world.wait();
     let engine = world.engine.take().expect("it is open");

@@ -24,9 +24,9 @@ use crate::targets::input::Input;
 
 /// Runs a program with crashes. After each one the store is opened again and the program continues.
 ///
-/// Whatever a crash left: what was acknowledged is there (the floor), nothing is there that was
-/// never appended (the ceiling), what is there follows the order of the appends, offsets are dense,
-/// contents and chain hashes are those that were acknowledged, and `verify` finds nothing.
+/// After any crash: what was acknowledged is there (the floor), nothing is there that was never
+/// appended (the ceiling), the order is that of the appends, offsets are dense, contents and chain
+/// hashes are the acknowledged ones, and `verify` finds nothing.
 pub fn reopen(bytes: &[u8]) {
     guarded(|| {
         let mut input = Input::new(bytes);

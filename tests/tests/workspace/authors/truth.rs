@@ -41,14 +41,14 @@ pub struct Truth {
 pub struct Authors {
     pub run: bool,
     pub others: bool,
-    /// `true` if others wrote what is there now.
+    /// `true` if others wrote the current version.
     pub is_now_of_others: bool,
     /// `true` if the path does not come from the point.
     pub is_unknown: bool,
 }
 
 impl Truth {
-    /// Returns what is there now, which a capture has.
+    /// Returns the current versions, which a capture has.
     pub fn known(&mut self) -> Known {
         // A path that equals the capture before it did not change.
         for (path, at) in self.now.clone() {
