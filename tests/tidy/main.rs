@@ -117,7 +117,7 @@ fn violations() -> Vec<Violation> {
         found.extend(prose::test_source(&path, &text));
     }
     found.extend(prose::documents(&root()));
-    found.extend(architecture::map(&root()));
+    found.extend(architecture::map(&root(), &budgets::crates(&listed)));
     found.extend(names::public(&sources("engine"), &root()));
     found
 }
