@@ -83,7 +83,7 @@ impl Numbers {
 }
 
 /// A folder of generated files, below a folder of its own that has a `.git`, so that no rules of
-/// folders above it decide what is captured.
+/// folders above it affect captures.
 #[derive(Debug)]
 pub struct Tree {
     folder: PathBuf,
@@ -92,8 +92,8 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// So many files of so many bytes together, their sizes about log-normal, 20 to 40 entries a
-    /// folder.
+    /// Makes this many files of this many bytes together, their sizes about log-normal, 20 to 40
+    /// entries a folder.
     pub fn make(place: &Path, files: usize, bytes: u64) -> Self {
         let mut tree = Self::empty(place);
         let mut numbers = Numbers(SEED);
@@ -149,7 +149,7 @@ impl Tree {
         self.files.len() as u64
     }
 
-    /// Puts a new line into so many files, each somewhere, and writes them as an editor does.
+    /// Puts a new line into this many files, each somewhere, and writes them as an editor does.
     pub fn change(&mut self, files: usize) {
         for _ in 0..files {
             let nth = self.changes.below(self.files.len() as u64) as usize;

@@ -1,4 +1,4 @@
-//! The lines of curl in docs/HTTP.md do what they say, and there is one for each route.
+//! The lines of curl in docs/HTTP.md work, and there is one for each route.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 

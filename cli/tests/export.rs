@@ -160,7 +160,7 @@ fn a_task_that_is_there_is_refused_or_copied_under_another_name() {
     place.say("import all.jsonl --as one").failed(1, "--as names one task");
 }
 
-/// The digest of the lines is made right again, so that what is behind it is looked at.
+/// Corrects the digest of the lines, so that the reader gets past it.
 fn mended(lines: &[&str]) -> String {
     let (end, before) = lines.split_last().unwrap();
     let mut text = before.join("\n");

@@ -18,7 +18,7 @@ use common::{Place, Serving};
 enum Ends {
     /// Ends without reading the request.
     Before(&'static str),
-    /// Does what was asked, and loses the answer.
+    /// Executes the request, and loses the answer.
     BeforeTheAnswer(&'static str),
     /// Its answer is its last one.
     Behind(&'static str),

@@ -82,7 +82,7 @@ fn unchanged() -> Ended {
     Ended { code: 0, text: "nothing was changed".into() }
 }
 
-/// The cells of a screen, without what is another each time: ids and times.
+/// Returns the cells of a screen, without ids and times, which differ each time.
 fn timeless(screen: &str) -> String {
     let cell = |cell: &str| {
         let cell = cell.trim();

@@ -15,7 +15,7 @@ use std::process::{Child, Command, Stdio};
 use common::{Place, Ran};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
-/// Commands that read, and what they print is the same every time.
+/// Reading commands whose output is the same every time.
 const READS: [&str; 23] = [
     "tasks --json",
     "lineages run",
@@ -42,7 +42,7 @@ const READS: [&str; 23] = [
     "verify --states",
 ];
 
-/// Commands that change something, each with what it is about.
+/// Commands that change something, each with its object.
 const WRITES: [&str; 9] = [
     "mark run later",
     "restore run@3",

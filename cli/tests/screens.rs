@@ -1,8 +1,8 @@
 //! Output of every command on one store, which does not change: `screens/store.jsonl`, made by
 //! `screens/make`.
 //!
-//! `cargo insta review`, or `INSTA_UPDATE=always cargo test -p milepost-cli --test screens`, takes
-//! what is shown now.
+//! `cargo insta review`, or `INSTA_UPDATE=always cargo test -p milepost-cli --test screens`,
+//! accepts the current screens.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -47,8 +47,8 @@ fn shown(place: &Place, lines: &[&str]) -> String {
     text
 }
 
-/// Compares with what was shown before. Where the test runs, sizes on the disk and what is made now
-/// are another each time.
+/// Compares with the accepted screens. Sizes on the disk and new ids and times differ each time,
+/// and are left out.
 fn same(name: &str, place: &Place, text: &str) {
     let dir = place.dir.path().canonicalize().unwrap();
     let text = text.replace(&*dir.to_string_lossy(), "[here]");

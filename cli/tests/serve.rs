@@ -1,4 +1,4 @@
-//! The store over HTTP, and the tokens that it lets in.
+//! The store over HTTP, and its tokens.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -48,7 +48,7 @@ impl Service {
         Self { child, at }
     }
 
-    /// Status and body of what is asked.
+    /// Returns status and body of a request.
     fn ask(&self, method: &str, path: &str, token: Option<&str>, body: &str) -> (u16, String) {
         let stream = TcpStream::connect(&self.at).unwrap();
         self.ask_on(stream, (method, path), token, body)
@@ -88,7 +88,7 @@ impl Service {
         rustix::process::kill_process(pid, signal).unwrap();
     }
 
-    /// Asks it to stop; its exit code and what it said on standard error.
+    /// Asks it to stop; returns its exit code and its standard error.
     fn stop(mut self) -> (Option<i32>, String) {
         self.send(rustix::process::Signal::TERM);
         let code = self.child.wait().unwrap().code();

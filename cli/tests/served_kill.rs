@@ -1,5 +1,5 @@
-//! H1: a service that is killed under load has every append that it answered with a 2xx; and what
-//! was not answered is there once or not at all, and asked again with its key it is there once.
+//! H1: a service that is killed under load has every append that it answered with a 2xx; other
+//! appends are there once or not at all, and once after a repetition with their key.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 

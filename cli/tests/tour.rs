@@ -1,4 +1,4 @@
-//! docs/TOUR.md shows what is printed: every command of it is run, in its order.
+//! docs/TOUR.md shows real output: every command of it is run, in its order.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -54,7 +54,7 @@ fn printed(place: &Place, command: &str) -> String {
     text
 }
 
-/// The page without what is another each time: times, ids and hashes.
+/// Returns the page without times, ids and hashes, which differ each time.
 fn timeless(page: &str) -> String {
     let mut text = String::new();
     for line in page.lines() {

@@ -44,7 +44,7 @@ pub struct Acked {
 }
 
 impl Acked {
-    /// Reads the lines; one that was cut is none.
+    /// Reads the lines; an incomplete one is ignored.
     pub fn parse(bytes: &[u8]) -> Self {
         let text = String::from_utf8_lossy(bytes);
         let mut acked = Self::default();
@@ -307,7 +307,7 @@ fn check_task(
     Ok(())
 }
 
-/// Every batch is there whole and as it was appended.
+/// Checks that every batch is complete and unchanged.
 fn check_batches(
     place: &str,
     events: &[Event],

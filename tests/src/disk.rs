@@ -1,5 +1,5 @@
-//! A disk that is simulated: from what a process did to its files, what a power cut at any moment
-//! may leave of them.
+//! A simulated disk: from a process's changes to its files, the possible remains after a power cut
+//! at any moment.
 //!
 //! ```text
 //! trace.rs    what the process did, as the preloaded library wrote it down
@@ -9,11 +9,11 @@
 //! image.rs    what a crash may leave, built into a folder
 //! ```
 //!
-//! What a sync of a file stores is its bytes, its length and its bits, not its name; a sync of a
-//! folder stores the names in it, and its bits. Everything else may be on the disk or not, in any
-//! combination: a sector holds what it held at some moment since the last sync, whatever its
-//! neighbours hold; a file may have its new length and not its bytes, which are zeros then; a
-//! rename may be stored that came after one of other names that is not. The table of it all is in
+//! A sync of a file stores its bytes, its length and its bits, not its name; a sync of a folder
+//! stores the names in it, and its bits. Everything else may be on the disk or not, in any
+//! combination: a sector has its content of some moment since the last sync, whatever its
+//! neighbours have; a file may have its new length and not its bytes, which are zeros then; a
+//! rename may be stored that came after one of other names that is not. The complete table is in
 //! docs/RECOVERY.md.
 #![allow(
     clippy::unwrap_used,
@@ -107,7 +107,7 @@ impl Disk {
         self.bits.insert(node, Bits::stored(meta.mode()));
     }
 
-    /// Does what the process did.
+    /// Applies an operation of the process.
     pub fn apply(&mut self, op: &Op) {
         self.clock += 1;
         let at = self.clock;

@@ -230,7 +230,7 @@ pub struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// Runs the process, and gives what it was told, or what is wrong with how it ended.
+    /// Runs the process, and returns its acknowledgements, or the fault of its end.
     pub fn run(
         &self,
         faults: &Faults,
@@ -310,7 +310,7 @@ pub fn folder(within: &Path, name: &str) -> PathBuf {
     dir
 }
 
-/// Fails with what was wrong: how often, and the first of each kind. Numbers do not make another.
+/// Fails with the faults: the number, and the first of each kind. Numbers do not distinguish kinds.
 pub fn report(what: &str, seed: u64, cases: usize, failures: &[String]) {
     println!("{what}: {cases} cases");
     let mut kinds: BTreeMap<String, (usize, &String)> = BTreeMap::new();

@@ -45,7 +45,8 @@ pub struct Faults {
     pub cut: PathBuf,
 }
 
-/// Builds `tests/faults` once for a process. Says so where it cannot be built: the test is skipped.
+/// Builds `tests/faults` once for a process. Prints a note if it cannot be built: the test is
+/// skipped.
 pub fn built() -> Option<&'static Faults> {
     static BUILT: OnceLock<Option<Faults>> = OnceLock::new();
     BUILT.get_or_init(build).as_ref()
@@ -224,7 +225,8 @@ impl std::fmt::Display for Counts {
     }
 }
 
-/// Up to `count` numbers from 1 to `last`, spread over them; all of them where `count` is none.
+/// Returns up to `count` numbers from 1 to `last`, spread over them; all of them if `count` is
+/// `None`.
 pub fn spread(last: u64, count: Option<u64>, random: &mut crate::seed::Random) -> Vec<u64> {
     match count {
         Some(count) if count < last => {
@@ -237,7 +239,7 @@ pub fn spread(last: u64, count: Option<u64>, random: &mut crate::seed::Random) -
     }
 }
 
-/// A folder in memory where there is one: what a test builds there is not to wear a disk.
+/// Returns a folder in memory if possible, so that a test does not wear a disk.
 pub fn temp_dir() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };

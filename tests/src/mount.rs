@@ -50,7 +50,7 @@ impl Mounted {
         Ok(mounted)
     }
 
-    /// Writes a file that takes the free space of the file system except for so many bytes. Returns
+    /// Writes a file that takes the free space of the file system except for `but` bytes. Returns
     /// its path.
     pub fn fill(&self, but: u64) -> io::Result<PathBuf> {
         let path = self.dir.join("ballast");
@@ -114,7 +114,7 @@ impl Mounted {
         Ok(())
     }
 
-    /// Copies what is on the device now, though it is in use, and mounts the copy.
+    /// Copies the current content of the device, though it is in use, and mounts the copy.
     pub fn copy(&self, name: &str) -> Result<Self, String> {
         let backing = self.backing.with_file_name(format!("{name}.img"));
         let (from, to) = (self.backing.to_string_lossy(), backing.to_string_lossy());

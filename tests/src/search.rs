@@ -1,4 +1,4 @@
-//! Bytes that are looked for in files, as they lie there and unpacked.
+//! Searches for bytes in files, as stored and unpacked.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;

@@ -1,5 +1,5 @@
-//! The damage sweep: every file of a store is damaged in every way, and what opening makes of it is
-//! compared with what the store answered before.
+//! The damage sweep: every file of a store is damaged in every way, and the answers after opening
+//! are compared with those before.
 //!
 //! ```text
 //! sweep/stores.rs    the two stores that are damaged, and older copies of their files

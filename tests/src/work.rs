@@ -1,5 +1,5 @@
-//! Work for a store that is under faults, the same for the same seed, that tells in a file what it
-//! was told.
+//! Work for a store under faults, the same for the same seed, which writes its acknowledgements to
+//! a file.
 //!
 //! The file `acks` is next to the store, one line for each acknowledgement of the engine; see
 //! `acked.rs`, which reads it and checks that the store has them all.
@@ -61,7 +61,7 @@ pub enum Kind {
 
 const KINDS: [Kind; 4] = [Kind::Small, Kind::Medium, Kind::Chunked, Kind::Large];
 
-/// The events of a batch: the number says how many there are and what is in each.
+/// Returns the events of a batch: the number determines their count and their content.
 pub fn batch(seed: u64, number: u64) -> Vec<Body> {
     let mut random = Random::new(seed ^ number.wrapping_mul(0x1000_0001));
     let name = |index: usize, count: usize| format!("b{number}/{index}/{count}");
@@ -173,7 +173,7 @@ pub fn compacting_script() -> Vec<Step> {
     ]
 }
 
-/// A script of so many steps.
+/// Returns a script of this many steps.
 pub fn script(seed: u64, steps: u64) -> Vec<Step> {
     let mut random = Random::new(seed ^ 0x5c21);
     let mut script = vec![Step::Start];
@@ -306,7 +306,7 @@ impl Work {
         self.next_batch * 4 + kind
     }
 
-    /// Does one step, and tells of what was acknowledged.
+    /// Does one step, and writes its acknowledgement.
     pub fn step(&mut self, step: Step) -> Result<()> {
         if self.tasks.is_empty() && step != Step::Start {
             self.step(Step::Start)?;
@@ -441,7 +441,7 @@ impl Work {
         Ok(())
     }
 
-    /// A task, and an offset of what is active in it.
+    /// Returns a task, and an offset of its active lineage.
     fn somewhere(&mut self) -> Result<(Task, u64)> {
         let task = self.task()?;
         let head = task.head()?.next;

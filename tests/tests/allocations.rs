@@ -4,7 +4,7 @@
 use milepost::events::Message;
 use milepost::{Append, Engine, Mark, Options, Task};
 
-/// So many of each are counted.
+/// The number of counted operations of each kind.
 const MANY: u64 = 1000;
 
 /// Allocations of one. What grows now and then, as a map does, is less than one of each.

@@ -16,7 +16,7 @@ use milepost_tests::seed::{Random, seed};
 
 const CHILD: &str = "child_whose_calls_fail";
 
-/// The process whose calls fail: does nothing unless it is told where.
+/// The process whose calls fail: does nothing without its environment.
 #[test]
 fn child_whose_calls_fail() {
     faulted::child();
@@ -155,7 +155,7 @@ fn working() -> Option<&'static Tried> {
     tried.as_ref()
 }
 
-/// The cases of a process that opens what a killed one left, likewise.
+/// Runs the cases of a process that opens the remains of a killed one, likewise.
 fn recovering() -> Option<&'static Tried> {
     static TRIED: OnceLock<Option<Tried>> = OnceLock::new();
     let tried = TRIED.get_or_init(|| {

@@ -11,7 +11,7 @@ use milepost_tests::seed::{Random, seed};
 
 const CHILD: &str = "child_that_is_killed_before_a_call";
 
-/// The process that is killed: does nothing unless it is told where.
+/// The process that is killed: does nothing without its environment.
 #[test]
 fn child_that_is_killed_before_a_call() {
     faulted::child();

@@ -1,5 +1,5 @@
-//! Chunks that are put together: what a compaction takes and leaves of a group, and what opening
-//! and verifying make of one.
+//! Grouped chunks: the parts of a group that a compaction keeps and removes, and its opening and
+//! verification.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::fs;

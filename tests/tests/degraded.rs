@@ -116,8 +116,8 @@ fn run(fail: &str, limit: u64) -> Option<(u64, u64)> {
     Some((reopened.parse().unwrap(), refused.parse().unwrap()))
 }
 
-/// Runs with each fault; gives how many of them hit, and how often an error came through. A write
-/// of the witness of what was acknowledged may fail without harm.
+/// Runs with each fault; returns the numbers of those that hit, and of errors that came through. A
+/// write of the witness of the last acknowledged commit may fail without harm.
 fn runs(fails: impl IntoIterator<Item = String>, limit: u64) -> Option<(u64, u64)> {
     let (mut hits, mut refused) = (0, 0);
     for fail in fails {

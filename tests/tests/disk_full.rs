@@ -121,8 +121,8 @@ const ACKS: &str = "MILEPOST_TEST_FULL_ACKS";
 const SEED: &str = "MILEPOST_TEST_FULL_SEED";
 const CHILD: &str = "child_on_a_disk_that_turns_read_only";
 
-/// A process of its own, since what it has open keeps the disk from being taken down: does nothing
-/// unless it is told where.
+/// A process of its own, since its open files keep the disk mounted: does nothing without its
+/// environment.
 #[test]
 fn child_on_a_disk_that_turns_read_only() {
     let (Ok(dir), Ok(acks), Ok(seed)) =

@@ -1,5 +1,5 @@
 //! I1 on real file systems: ext4 and XFS are cut off under a process that appends, or copied while
-//! it does, and what is mounted again has everything the process was told of.
+//! it does, and the mounted result has everything that was acknowledged.
 //!
 //! The test starts its own binary. It takes root, loop devices, `mkfs.ext4` and `mkfs.xfs`.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
@@ -27,7 +27,7 @@ const NO_LOG_FLUSH: &str = "2";
 /// Flag: the file system stores its metadata, but not the written content.
 const LOG_FLUSH: &str = "1";
 
-/// The process under which the file system is cut off: does nothing unless it is told where.
+/// The process under which the file system is cut off: does nothing without its environment.
 #[test]
 fn child_that_works_until_the_power_is_cut() {
     let (Ok(dir), Ok(seed), Ok(first)) =
@@ -48,7 +48,7 @@ fn child_that_works_until_the_power_is_cut() {
     }
 }
 
-/// A process that works, and what it said that was heard.
+/// A working process, and its output so far.
 struct Worker {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
@@ -78,7 +78,7 @@ impl Worker {
         Self { child, lines, heard: String::new() }
     }
 
-    /// Listens until so many more things were acknowledged.
+    /// Listens until a number of further acknowledgements.
     fn listen(&mut self, count: u64) {
         for _ in 0..count {
             let line = self.lines.next().expect("the process ended").unwrap();
@@ -105,7 +105,7 @@ impl Drop for Worker {
     }
 }
 
-/// Works, cuts, mounts again; gives what was acknowledged before the cut.
+/// Works, cuts, mounts again; returns the acknowledgements before the cut.
 fn cut(
     faults: &Faults,
     disk: &mut Mounted,

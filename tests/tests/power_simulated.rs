@@ -1,5 +1,5 @@
-//! I1 through a power cut at any moment: what a process does to its files is written down, and for
-//! every sync a disk is simulated that loses, keeps and mixes what was not stored.
+//! I1 through a power cut at any moment: a process's changes to its files are traced, and for every
+//! sync a disk is simulated that loses, keeps and mixes unstored content.
 //!
 //! The test starts its own binary, with the library of `tests/faults` preloaded.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
@@ -23,7 +23,7 @@ const WHAT: &str = "MILEPOST_TEST_POWER_WHAT";
 
 const CHILD: &str = "child_that_works_until_it_ends_without_closing";
 
-/// The process whose files are looked at: does nothing unless it is told where.
+/// The process whose files are observed: does nothing without its environment.
 #[test]
 fn child_that_works_until_it_ends_without_closing() {
     let (Ok(dir), Ok(seed), Ok(what)) =
@@ -132,9 +132,9 @@ fn run(faults: &Faults, seed: u64, what: &str, more: &[(&str, &str)]) -> Run {
 /// Selection of the images to build.
 #[derive(Clone, Copy)]
 struct Sampling {
-    /// One of so many moments next to a sync is tested.
+    /// The interval of tested moments next to a sync.
     syncs: u64,
-    /// One of so many other moments is tested.
+    /// The interval of other tested moments.
     others: u64,
     /// Variants of each moment.
     variants: usize,
@@ -216,9 +216,9 @@ fn choose(count: usize, pending: bool, random: &mut Random) -> Vec<Variant> {
     all
 }
 
-/// Checks every image, of some without sled, which is to come back from the rest; gives how many
-/// there were, and those that lost something. `MILEPOST_KEEP` names a folder that keeps the first
-/// such image as it was before it was opened.
+/// Checks every image, some without sled, which is to come back from the rest; returns their
+/// number, and those that lost something. `MILEPOST_KEEP` names a folder that keeps the first such
+/// image as it was before it was opened.
 fn check_all(run: &Run, disk: Disk, sampling: Sampling) -> (usize, Vec<String>) {
     let mut random = Random::new(run.seed ^ 0xd15c);
     let mut luck = random.clone();

@@ -7,7 +7,7 @@ use milepost_tests::faulted::{self, Case, folder, report};
 use milepost_tests::faults::{nightly, temp_dir};
 use milepost_tests::seed::seed;
 
-/// The process: not a test of its own, it does nothing unless it is told where.
+/// The process: not a test of its own, it does nothing without its environment.
 #[test]
 fn child_that_works_within_limits() {
     faulted::child();
@@ -102,7 +102,7 @@ fn a_process_that_runs_out_of_memory_loses_nothing() {
 
 const OPEN_FILES: &str = "MILEPOST_TEST_OPEN_FILES_STORE";
 
-/// The process that has no file left: it does nothing unless it is told where.
+/// The process that has no file left: it does nothing without its environment.
 #[test]
 fn child_that_has_no_file_left_for_a_segment() {
     use milepost::events::Message;

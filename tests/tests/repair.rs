@@ -1,5 +1,5 @@
-//! `repair`: what opening does not mend by itself, and what is lost where both copies are hit. All
-//! that can be saved is saved, what was replaced is kept, and a dry run changes nothing.
+//! `repair`: damage that opening does not mend by itself, and losses if both copies are hit. All
+//! that can be saved is saved, replaced files are kept, and a dry run changes nothing.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::collections::BTreeMap;
@@ -113,7 +113,7 @@ fn archive(root: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The middle of what an archive file has after its header.
+/// Returns the middle of an archive file's content after its header.
 fn middle(len: u64) -> u64 {
     let header = milepost_codec::BlockFileHeader::LEN as u64;
     header + (len - header) / 2

@@ -40,7 +40,7 @@ struct Source {
     /// The path from the root of the project.
     path: String,
     text: String,
-    /// Nothing where the file cannot be parsed: the compiler says so.
+    /// The parsed text; a file that the compiler refuses fails the test.
     syntax: syn::File,
 }
 

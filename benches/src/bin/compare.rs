@@ -4,7 +4,7 @@
 //! `growth` (of Milepost alone) and `limits`. It prints a page with one table a work; with `--to
 //! DIR` it is written there too (`comparison.md`), with all figures as JSON (`comparison.json`) and
 //! plots (SVG). Logs are made in the current folder, or in `MILEPOST_BENCH_DIR`; it should be on
-//! the disk that is asked about. All of it takes half an hour, `quick` five minutes.
+//! the disk to be measured. All of it takes half an hour, `quick` five minutes.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

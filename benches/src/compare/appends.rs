@@ -52,7 +52,7 @@ struct Ran {
     most: f64,
 }
 
-/// Lets writers append for a while. What they wait for at the beginning is no part of it.
+/// Lets writers append for a while. Their wait at the beginning does not count.
 fn run(log: &dyn EventLog, writers: usize, size: usize, span: Duration) -> Ran {
     let events: Vec<Event> = (0..writers).map(|n| Event::of(generated(n as u64, size))).collect();
     for event in &events {

@@ -12,7 +12,7 @@ use crate::peers::{Fjall, JsonFiles, OkayWal, PlainSled, RawFile, Redb, Sqlite, 
 /// The kind of the events that are written.
 const MESSAGE: u16 = 13;
 
-/// An event: for those who know what it is, and for those who store bytes.
+/// An event: decoded for stores of events, and as bytes for stores of bytes.
 #[derive(Debug, Clone)]
 pub struct Event {
     /// The decoded content.
@@ -34,10 +34,10 @@ pub trait EventLog: Sync {
     /// Appends events together, and returns when they are durable.
     fn append(&self, events: &[Event]);
 
-    /// Does what it puts off.
+    /// Does postponed work.
     fn settle(&self) {}
 
-    /// Reads all back, checks what it can check, and decodes each; gives how many. None where it
+    /// Reads all back, makes all checks, and decodes each; returns the number, or `None` if it
     /// cannot.
     fn scan(&self) -> Option<usize>;
 }
@@ -103,7 +103,7 @@ pub const ALL: [Contestant; 9] = [
     },
 ];
 
-/// Milepost, with what it comes with.
+/// Milepost with its own protections.
 pub struct Ours {
     engine: Engine,
     task: Task,

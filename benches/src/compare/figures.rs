@@ -15,7 +15,7 @@ pub struct Figure {
     pub what: String,
     /// The contestant.
     pub who: String,
-    /// In what it is measured: `/s`, `MB/s`, `ms`, `bytes`.
+    /// The unit: `/s`, `MB/s`, `ms`, `bytes`.
     pub unit: &'static str,
     /// One figure a round.
     pub rounds: Vec<f64>,

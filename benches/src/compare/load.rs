@@ -1,5 +1,4 @@
-//! Real events in bulk: in batches that are durable each, what they take on the disk, and out
-//! again.
+//! Real events in bulk: durable batches, their size on the disk, and reading them back.
 
 use super::contestants::{ALL, Event};
 use super::figures::Figures;

@@ -32,7 +32,7 @@ impl Fjall {
         self.db.persist(PersistMode::SyncData).unwrap();
     }
 
-    /// Writes what is in memory into tables.
+    /// Writes the memory table to disk.
     pub fn settle(&self) {
         self.events.rotate_memtable_and_wait().unwrap();
     }

@@ -1,5 +1,5 @@
 //! A bare file: written before, so that a sync has no metadata to write. With a hash chain over its
-//! events it is the limit of what a log like ours can do.
+//! events it is the limit of a log like Milepost.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

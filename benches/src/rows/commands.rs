@@ -104,7 +104,7 @@ fn of_step(step: u64, steps: u64) -> [Body; STEP as usize] {
     ]
 }
 
-/// A repository of so many commits, without files.
+/// Makes a repository of this many commits, without files.
 fn commit(dir: &PathBuf, commits: u64) {
     std::fs::create_dir(dir).unwrap();
     let git = |args: &[&str]| {

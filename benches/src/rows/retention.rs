@@ -19,7 +19,7 @@ const PACE: Duration = Duration::from_millis(1);
 /// Checkpoints that a listing gives.
 const PAGE: usize = 20;
 
-/// Marks so many checkpoints, with an event before each, and waits for the last.
+/// Marks this many checkpoints, with an event before each, and waits for the last.
 fn fill(task: &Task, checkpoints: u64) {
     let body = generated(1, 100);
     let mut last = None;
@@ -66,7 +66,7 @@ fn ms(seconds: f64) -> String {
     format!("{:.1} ms", seconds * 1e3)
 }
 
-/// Measures statistics and cleanup of a store with so many tasks, during concurrent appends.
+/// Measures statistics and cleanup of a store with this many tasks, during concurrent appends.
 pub fn cleanup(rounds: usize, tasks: u64) {
     let dir = folder();
     let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();

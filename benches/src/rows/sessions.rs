@@ -15,7 +15,7 @@ use crate::program;
 /// Bytes of one session.
 const SESSION: u64 = 40 << 20;
 
-/// Records so many bytes of sessions.
+/// Records this many bytes of sessions.
 pub fn sessions(rounds: usize, bytes: u64) {
     let dir = folder();
     let files: Vec<_> = (0..bytes.div_ceil(SESSION))

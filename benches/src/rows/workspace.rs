@@ -33,7 +33,8 @@ pub struct Size {
 }
 
 impl Size {
-    /// So many files, with what they hold in all on average: 32 MB of 3,000, 1 GB of 50,000.
+    /// Returns the size of a tree of this many files, with their average content: 32 MB of 3,000, 1
+    /// GB of 50,000.
     pub const fn of(files: usize) -> Self {
         let each = if files > 10_000 { 21_475 } else { 11_185 };
         Self { files, bytes: files as u64 * each }
@@ -152,7 +153,7 @@ pub fn files(rounds: usize, size: Size) {
     disk_row("disk of these snapshots", ours, theirs);
 }
 
-/// A line more in a file of so many bytes.
+/// Measures a new line in a file of this many bytes.
 pub fn one_file(rounds: usize, bytes: u64) {
     println!("a workspace of one file, {}", mb(bytes));
     let [mut first, mut line, mut behind] =
@@ -172,7 +173,7 @@ pub fn one_file(rounds: usize, bytes: u64) {
     }
 }
 
-/// Measures the disk space of so many captures with 5 changes each.
+/// Measures the disk space of this many captures with 5 changes each.
 pub fn disk(size: Size, snapshots: usize) {
     let mut both = Both::begin(|place| Tree::make(place, size.files, size.bytes));
     both.ours.capture();

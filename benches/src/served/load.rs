@@ -31,7 +31,7 @@ end
 "#;
 
 impl Load<'_> {
-    /// Runs it against a service. What was answered with an error ends the bench.
+    /// Runs it against a service. An error in an answer ends the bench.
     pub fn run(&self, at: &str, dir: &Path) -> Came {
         let script = dir.join(format!("load-{}.lua", self.connections));
         std::fs::write(&script, format!("{}\n{DONE}", self.script)).unwrap();

@@ -30,7 +30,7 @@ fn message() -> Body {
     Message::text("user", &"x".repeat(TEXT)).into()
 }
 
-/// Appends of so many events each, for `wrk`.
+/// Writes the request of `wrk` for appends of this many events each.
 fn appends(events: usize) -> String {
     let text = "x".repeat(TEXT);
     let event = format!(r#"{{"kind":"message","body":{{"role":"user","content":"{text}"}}}}"#);
@@ -179,7 +179,7 @@ pub fn streamed(readers: usize, events: u64) {
     );
 }
 
-/// Full load for minutes: what the service holds after each.
+/// Measures the service's memory after each minute of full load.
 pub fn lasting(minutes: u64) {
     let dir = folder();
     let root = store(dir.path(), "served");

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::program;
 
-/// A service that is stopped when it goes out of scope.
+/// A service that is stopped on drop.
 pub struct Service {
     child: Child,
     /// Host and port.

@@ -68,7 +68,7 @@ impl Show {
         self.now += LOOK;
     }
 
-    /// Shows a command and what it printed.
+    /// Shows a command and its output.
     fn ran(&mut self, line: &str, out: &str) {
         let (line, out) = (self.shown(line), self.shown(out));
         let out = out.trim_end();

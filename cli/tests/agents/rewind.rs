@@ -37,7 +37,7 @@ fn two_prompts(agent: Agent) -> Option<(AgentHome, String)> {
     Some((home, session))
 }
 
-/// Files that the shell changed, deleted or made are as before the prompt, what the user did stays,
+/// Files that the shell changed, deleted or made are as before the prompt, the user's changes stay,
 /// and an undo brings all back.
 pub fn files_go_back(agent: Agent) {
     let Some((home, session)) = two_prompts(agent) else { return };
@@ -216,8 +216,8 @@ fn an_agent_takes_nothing_back() {
     assert_eq!(files(&home), after);
 }
 
-/// The session from before the rewind continues: its model is told, what it does is recorded where
-/// its conversation is, and the new session still is where the rewind went.
+/// The session from before the rewind continues: its model is told, its work is recorded where its
+/// conversation is, and the new session stays where the rewind went.
 fn the_old_session_continues(agent: Agent) {
     let Some((home, session)) = two_prompts(agent) else { return };
     let new = rewound(&home, &["~1"])["session"].as_str().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! A folder to run the command in, and what it printed.
+//! A folder for commands, and their output.
 #![allow(dead_code, reason = "each test file uses its own part of it")]
 
 use std::ffi::OsStr;

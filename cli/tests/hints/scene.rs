@@ -86,7 +86,7 @@ impl Scene {
         scenes
     }
 
-    /// Plays the scene. Returns what it printed, and what is wrong.
+    /// Plays the scene. Returns its output, and the errors.
     pub fn play(&self) -> (Vec<Printed>, Vec<String>) {
         let (mut printed, mut wrong) = (Vec::new(), Vec::new());
         let stage = Stage::new();
@@ -131,7 +131,7 @@ impl Scene {
         }
     }
 
-    /// Makes the folder as it was after a line.
+    /// Recreates the folder as it was after a line.
     fn play_again(&self, stage: &Stage, until: usize) {
         stage.clear();
         self.begin(stage);
@@ -153,7 +153,7 @@ impl Scene {
         lines.map(|(_, line)| line.as_str()).filter(begin).max_by_key(|line| line.len())
     }
 
-    /// Executes a printed command. Returns what is wrong.
+    /// Executes a printed command. Returns the errors.
     fn execute(
         &self,
         stage: &Stage,

@@ -1,4 +1,4 @@
-//! Batches of a file: which commits there are, and what a kill leaves.
+//! Batches of a file: their commits, and the remains of a kill.
 
 use std::time::Duration;
 

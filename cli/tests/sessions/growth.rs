@@ -16,7 +16,7 @@ fn changes(place: &Place) -> [u64; 2] {
     ["events", "checkpoints"].map(|name| number(&said["tasks"][0], name))
 }
 
-/// All that is told of the events of all lineages, without what differs between two runs.
+/// Returns all facts about the events of all lineages, without those that differ between two runs.
 fn events(place: &Place) -> Vec<Vec<Value>> {
     let lineages = place.json(&format!("lineages {SESSION}"));
     let log = |lineage: &Value| {

@@ -39,8 +39,8 @@ pub fn held(place: &Place, name: &str) -> Held {
     all
 }
 
-/// The place with the checkpoints `first` and `second`; at `second` one more message was recorded,
-/// and the folder is as it was captured then.
+/// Makes the place with the checkpoints `first` and `second`; `second` has one more message, and
+/// the folder is as it was captured then.
 pub fn edited() -> Place {
     let place = place();
     place.write("work/gone.txt", "bye");

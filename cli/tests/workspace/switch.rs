@@ -1,4 +1,4 @@
-//! `switch`, `redo` and `restore` where files were captured: they stay, and a line says so.
+//! `switch`, `redo` and `restore` where files were captured: they stay, and a line reports it.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Each method once, and what it answers.
+//! Each method once, and its answer.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A service that says what a test wants.
+//! A server with scripted answers.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ pub enum Says {
     Silent(String),
 }
 
-/// A service that is none.
+/// A server that is not a Milepost service.
 pub struct Fake {
     at: SocketAddr,
     /// The request heads in lower case.

@@ -8,7 +8,7 @@ use milepost_client::{Client, ClientBuilder};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Hands on what is asked and answered.
+/// Passes requests and answers on.
 pub struct Proxy {
     at: SocketAddr,
     /// Number of connections that were cut.

@@ -1,4 +1,4 @@
-//! Rows, turns, overviews, metrics and alignments, and what they answer.
+//! Rows, turns, overviews, metrics and alignments, and their answers.
 
 use milepost::events::{Message, StepFinished, StepStarted, ToolCalled, ToolReturned};
 use milepost::{Append, Json, Mark};

@@ -13,7 +13,7 @@ use milepost_server::{Listening, NewToken, Server, ServerOptions, Tokens};
 use milepost_workspace::{Workspace, WorkspaceOptions};
 use tokio::net::TcpListener;
 
-/// So long a test waits for what has to come.
+/// Time limit for an expected event.
 pub const LONG: Duration = Duration::from_secs(60);
 
 /// A store that is served.

@@ -39,7 +39,7 @@ pub fn json() -> impl Strategy<Value = Json> {
     value.prop_map(|text| Json::new(text).unwrap())
 }
 
-/// An optional value; `null` in the JSON form means that there is none.
+/// Makes an optional value; `null` in the JSON form means a missing one.
 fn maybe_json() -> impl Strategy<Value = Option<Json>> {
     option::of(json()).prop_map(|json| json.filter(|json| !json.is_null()))
 }

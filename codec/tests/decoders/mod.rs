@@ -194,7 +194,7 @@ fn read_chunk_group(bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// There is one form for each value: what is read is what would be written.
+/// Asserts that each value has one form: a decoded node is encoded to the same bytes.
 fn read_node(bytes: &[u8]) -> Result<()> {
     let node = Node::decode(bytes)?;
     assert_eq!(node.encode(), bytes);

@@ -1,6 +1,6 @@
 //! Every stored type against the golden files: the exact bytes, and back.
 //!
-//! A golden file that differs is a change of the format: `docs/FORMAT.md` says what goes with it.
+//! A golden file that differs is a change of the format: `docs/FORMAT.md` has the consequences.
 //! `MILEPOST_BLESS=1` writes the files anew.
 
 use std::fmt::Write as _;

@@ -81,8 +81,8 @@ fn program(store: &Path, stop_after: Option<u64>) -> Output {
     command.output().unwrap()
 }
 
-/// Runs the program to its end through kills after so many iterations, and gives how many kills
-/// that took.
+/// Runs the program to its end through kills after a number of iterations, and returns the number
+/// of kills.
 fn run_with_kills(store: &Path, stop_after: u64) -> u64 {
     for kills in 0..20 {
         let output = program(store, Some(stop_after));

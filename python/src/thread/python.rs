@@ -12,7 +12,7 @@ use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 use crate::errors::Failure;
 use crate::events;
 
-/// A checkpoint that was found, and what is attached to it.
+/// A found checkpoint, and the data attached to it.
 #[derive(Debug)]
 pub struct Found {
     pub namespace: String,

@@ -396,7 +396,7 @@ impl Source {
         Ok(states)
     }
 
-    /// Returns what is attached by an alias.
+    /// Returns the data attached by an alias.
     pub async fn attached(&self, task: &str, alias: &str) -> Outcome<Vec<Attachment>> {
         Ok(match self {
             Self::Here(engine) => engine.task(task)?.attached(alias)?,

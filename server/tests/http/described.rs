@@ -1,4 +1,4 @@
-//! Every route that changes something is described, with what it answers.
+//! Every route that changes something is described, with its answers.
 
 use std::collections::BTreeSet;
 

@@ -11,7 +11,7 @@ use crate::served::{Came, Served, request};
 
 const LINES: &str = "application/x-ndjson";
 
-/// A task with so many messages of so many bytes.
+/// Makes a task with this many messages of this many bytes.
 fn talk(served: &Served, messages: usize, bytes: usize) -> milepost::Task {
     let task = served.task("t", "ana", 0);
     for n in 0..messages {

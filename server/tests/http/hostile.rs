@@ -5,7 +5,7 @@ use axum::body::Body;
 use crate::changing::{Three, dressed, problem};
 use crate::served::request;
 
-/// Bodies that are none, or nearly one.
+/// Returns invalid bodies, and nearly valid ones.
 fn bodies() -> Vec<Vec<u8>> {
     let deep = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
     let event = |data: &str| {

@@ -1,4 +1,4 @@
-//! `/v1`: pins, blame, what is erased, anchors.
+//! `/v1`: pins, blame, erasures, anchors.
 
 use milepost::events::{Message, PatchForm, VariablesPatched};
 use milepost::{Json, LineageId, Mark};

@@ -9,7 +9,7 @@ use milepost_workspace::{Workspace, WorkspaceOptions};
 use crate::changing::dressed;
 use crate::served::{Came, NOW_US, Served, request};
 
-/// A route as it is asked: `TASK` is a task of ana's, `ID` its checkpoint.
+/// A requested route: `TASK` is a task of ana's, `ID` its checkpoint.
 struct Row {
     method: &'static str,
     path: &'static str,

@@ -1,4 +1,4 @@
-//! Whatever is asked, nothing fails, and what is refused is refused in due form.
+//! Random requests: nothing fails, and each refusal has the right form.
 
 use axum::http::Method;
 use proptest::prelude::*;

@@ -14,7 +14,7 @@ use tower::ServiceExt as _;
 
 use crate::served::{Came, Served, request};
 
-/// A stream's reader: what it keeps is the history, as it knows it.
+/// A stream's reader, which keeps the history that it receives.
 struct Reader {
     body: BodyDataStream,
     text: String,

@@ -11,7 +11,7 @@ use crate::sys;
 
 /// Configuration of the library.
 pub(crate) struct Config {
-    /// The folder that is looked at, without a slash at its end.
+    /// The observed folder, without a slash at its end.
     pub(crate) dir: Vec<u8>,
     /// The trace, where one is written.
     pub(crate) record: Option<c_int>,

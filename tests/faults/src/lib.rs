@@ -21,7 +21,7 @@
 //! | `MILEPOST_FAULTS_HOLD` | a path: while there is something, syncs wait |
 //!
 //! The calls go to the kernel directly, not to the next definition of the same name: nothing here
-//! may call back into what it replaces, and looking a name up may allocate.
+//! may call back into the replaced function, and a lookup of a name may allocate.
 
 mod calls;
 mod config;

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use libc::{c_char, c_int, c_long, c_void};
 
-/// Sets the error that the caller is to see, and gives what a call gives then.
+/// Sets the caller's error, and returns the result of a failed call.
 pub(crate) fn error(errno: c_int) -> c_int {
     // SAFETY: the location is this thread's own and always there.
     unsafe { *libc::__errno_location() = errno };

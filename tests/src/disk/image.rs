@@ -24,7 +24,7 @@ pub enum Variant {
     Files,
     /// Some sectors, some lengths, some names, some bits.
     Sectors,
-    /// All names and lengths, some sectors: what has a length and was not stored reads as zeros.
+    /// All names and lengths, some sectors: unstored content within the length reads as zeros.
     Lengths,
 }
 
@@ -39,8 +39,8 @@ pub const VARIANTS: [Variant; 6] = [
 ];
 
 impl Disk {
-    /// Builds into a folder what a crash now may leave: one that is new, or empty but for empty
-    /// folders. `None` and `All` need no luck.
+    /// Builds the possible remains of a crash into a folder: a new one, or one with empty folders
+    /// only. `None` and `All` are deterministic.
     pub fn image(&self, variant: Variant, random: &mut Random, to: &Path) -> io::Result<()> {
         let moment = self.moment(random);
         let half = random.below(2) == 0;

@@ -1,4 +1,4 @@
-//! The folders of the disk: which names are stored, and what was done to them since.
+//! The folders of the disk: the stored names, and the changes since.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -139,7 +139,7 @@ impl Names {
         self.push(at, vec![(to, node)]).links = node;
     }
 
-    /// A folder is synced: what was done in it is stored, and what that was done to.
+    /// Syncs a folder: stores the changes in it, and those of its entries.
     pub(super) fn sync(&mut self, dir: Node) {
         let mut needed = Needed::default();
         let mut kept = Vec::new();
@@ -174,7 +174,8 @@ impl Names {
         self.ops.iter().map(|op| op.at)
     }
 
-    /// The names where some of what is pending is stored too, as far as what it was done to is.
+    /// Returns the names if some of the pending changes are stored too, as far as their
+    /// dependencies are.
     pub(super) fn after(&self, keep: &mut dyn FnMut(&NameOp) -> bool) -> Folders {
         let mut folders = self.stored.clone();
         let mut not_linked = HashSet::new();

@@ -166,7 +166,7 @@ impl Acts {
         all.map(|(name, _)| name.clone()).collect()
     }
 
-    /// The steps of a life, from so many threads.
+    /// Runs the steps of a life on a number of threads.
     pub fn threads(&self, life: &Life, threads: u8) -> Result<(), String> {
         self.threaded.store(true, Ordering::SeqCst);
         let threads = usize::from(threads.max(1));

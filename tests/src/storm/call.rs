@@ -130,7 +130,7 @@ pub struct Adding {
 }
 
 impl Adding {
-    /// Returns `true` if it goes to the active lineage, and nothing is asked for.
+    /// Returns `true` if it goes to the active lineage, without further conditions.
     pub fn is_plain(&self) -> bool {
         let asked = self.key.is_some() || self.expect.is_some() || self.mark || self.submit;
         self.lineage.is_none() && !asked

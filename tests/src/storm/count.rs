@@ -1,5 +1,4 @@
-//! An embedder's reducer: it counts messages, and stops in the middle of a fold where it is told
-//! to.
+//! An embedder's reducer: it counts messages, and stops in the middle of a fold on request.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};

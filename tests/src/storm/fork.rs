@@ -216,9 +216,9 @@ enum Moves {
     Never,
 }
 
-/// Lineages were opened or activated by calls that were under way together: which comes before
-/// which is asked of the store once they have ended. Each activation is told of by the call that
-/// made it, and all calls that name an epoch name the same lineage.
+/// Lineages were opened or activated by concurrent calls: their order is read from the store once
+/// they have ended. Each activation is reported by the call that made it, and all calls that name
+/// an epoch name the same lineage.
 fn loosened(
     model: &mut Model,
     task: &str,

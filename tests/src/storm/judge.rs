@@ -20,7 +20,7 @@ pub struct Answer<'a> {
 }
 
 impl Answer<'_> {
-    /// An error that says so.
+    /// Returns an error with this text.
     pub fn wrong(&self, why: &str) -> String {
         format!("{why}: {:?} came to {:?}", self.call, self.got)
     }
@@ -143,7 +143,7 @@ pub fn marked(model: &mut Model, task: &str, mark: &Marked, since: Option<u64>) 
 enum Due {
     Fresh(u64),
     Repeated(u64),
-    /// With a checkpoint: that is a part of what was appended, and may have gone since.
+    /// An append with a checkpoint, which may have been removed since.
     Either(u64),
     Conflict,
 }

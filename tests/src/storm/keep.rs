@@ -32,7 +32,7 @@ pub fn remove(
 /// The checkpoints that a cleanup keeps besides the pinned ones.
 #[derive(Debug, Clone, Copy)]
 pub struct Kept<'a> {
-    /// So many of the newest.
+    /// The number of the newest ones.
     pub newest: usize,
     /// All but these, instead of a number.
     pub named: Option<&'a [String]>,

@@ -39,7 +39,7 @@ pub struct TaskModel {
     /// Lineages that undos left, of which a redo takes the last one.
     pub undone: Vec<u32>,
     pub marks: BTreeMap<String, MarkModel>,
-    /// Checkpoints that went; what is known of one that may be there still.
+    /// Removed checkpoints, with the facts about those that may still exist.
     pub gone: BTreeMap<String, Option<MarkModel>>,
     /// A checkpoint went: events may be trimmed.
     pub retained: bool,
@@ -49,8 +49,8 @@ pub struct TaskModel {
     pub aliased: BTreeMap<String, BTreeSet<String>>,
     /// An event of attached data was erased: what counts is not known.
     pub attached_open: bool,
-    /// Calls that were under way together opened or activated lineages: so many activations, of
-    /// which the store is asked.
+    /// Concurrent calls opened or activated lineages: the number of activations, which are read
+    /// from the store.
     pub loose: Option<u64>,
     /// The activations that the answers to those calls name, by epoch: the lineage, and whether the
     /// call surely made it.

@@ -1,5 +1,5 @@
-//! Steps that the engine does much for: files that go back, runs, hooks that refuse, participants,
-//! secrets. They are done one at a time, and the model takes from the store what they appended.
+//! Steps with much work of the engine: restored files, runs, hooks that refuse, participants,
+//! secrets. They are done one at a time, and the model takes their appends from the store.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,7 +30,7 @@ use crate::bodies;
 use crate::search;
 use crate::seed::Random;
 
-/// The files of a folder by their paths, and what is in them.
+/// The files of a folder by their paths, and their content.
 type Files = BTreeMap<String, Vec<u8>>;
 
 /// Knowledge about these steps besides the model.
@@ -105,7 +105,7 @@ impl Acts {
         Ok(true)
     }
 
-    /// Takes what the engine appended into the model.
+    /// Takes the engine's appends into the model.
     pub fn sync(&self, name: &str) -> Result<(), String> {
         let engine = self.engine();
         let mut model = lock(&self.model);
@@ -247,7 +247,7 @@ impl Acts {
         }
     }
 
-    /// Asks for what a hook refuses.
+    /// Makes a request that a hook refuses.
     fn hooked(&self, name: &str) -> Result<(), String> {
         let engine = self.engine();
         let task = engine.task(name).map_err(text)?;

@@ -66,7 +66,7 @@ impl Participant for Part {
     }
 }
 
-/// Refuses checkpoints and restores where it is told to.
+/// Refuses checkpoints and restores on request.
 #[derive(Debug)]
 pub struct Refusing(pub Arc<AtomicBool>);
 

@@ -22,7 +22,7 @@ pub struct Program {
 pub enum Schedule {
     /// One thread. The seed replays everything.
     Sequential,
-    /// So many threads, each with its share of the steps. The seed replays the program only.
+    /// A number of threads, each with its share of the steps. The seed replays the program only.
     Threads(u8),
 }
 
@@ -135,7 +135,7 @@ pub enum Op {
         /// As a ticket.
         submit: bool,
     },
-    /// So many appends, each under a key of its own.
+    /// A number of appends, each under a key of its own.
     Keys(u16),
     /// One append, each event under a key of its own, mostly with the same content.
     Each {
@@ -198,7 +198,7 @@ pub enum Op {
     Rollback(u16),
     /// Steps of a run.
     Run(u32),
-    /// Asks for what a hook refuses.
+    /// A request that a hook refuses.
     Hooked,
     /// A restore with a participant.
     Part {
@@ -221,7 +221,7 @@ pub enum Op {
     Once(u16),
     /// Repeats those of a task under their keys.
     Again(u16),
-    /// The clock is set forward by so many hours, or back.
+    /// The clock is set forward by a number of hours, or back.
     Clock(i16),
     Drain,
     Check,

@@ -1,4 +1,4 @@
-//! Counts of what a storm did.
+//! Counts of a storm.
 
 use std::fmt;
 use std::ops::AddAssign;

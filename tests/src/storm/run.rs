@@ -1,4 +1,4 @@
-//! Does a call on a store, and says what it came to.
+//! Makes a call on a store, and returns its result.
 
 use milepost::events::{CheckpointMarked, Message};
 use milepost::query::CheckpointQuery;

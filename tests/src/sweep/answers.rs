@@ -1,5 +1,5 @@
-//! Everything that is asked of a store. The questions come from the whole store: a damaged one is
-//! asked the same, whatever it says of itself.
+//! All questions to a store. They come from the intact store: a damaged one gets the same, whatever
+//! its own index has.
 
 use std::collections::BTreeMap;
 
@@ -288,17 +288,17 @@ impl Asking {
 /// Kind of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum How {
-    /// An error that says that what was read is damaged.
+    /// An error that reports damage of the content.
     Damaged,
     /// The answer lacks something, or says that the item does not exist.
     Lost,
-    /// An error of another kind, which does not say what is the matter.
+    /// An error of another kind, which does not name the cause.
     Failed,
     /// Another answer.
     Wrong,
 }
 
-/// One answer that is not what it was.
+/// One changed answer.
 #[derive(Debug, Clone)]
 pub struct Difference {
     pub question: String,

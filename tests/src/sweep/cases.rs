@@ -1,5 +1,5 @@
-//! A case: one file of a store, and what is done to it. Its name says all of it, so that a case can
-//! be done again.
+//! A case: one file of a store, and its damage. Its name has all parameters, so that a case can be
+//! repeated.
 
 use std::fmt;
 use std::fs;
@@ -9,13 +9,13 @@ use std::path::Path;
 use super::stores::{Left, Stores};
 use crate::seed::Random;
 
-/// Bytes of a page, which is what a disk loses or puts elsewhere.
+/// Bytes of a page, the unit that a disk loses or misplaces.
 pub const PAGE: u64 = 4096;
 
 /// Damage of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Damage {
-    /// Nothing: then everything has to be as it was.
+    /// Nothing: then everything has to be unchanged.
     Nothing,
     /// One bit of one byte.
     Flip { at: u64, bit: u8 },
@@ -55,7 +55,7 @@ impl Damage {
     }
 }
 
-/// A file, and what is done to it.
+/// A file, and its damage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Case {
     pub left: Left,

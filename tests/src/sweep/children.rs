@@ -1,4 +1,4 @@
-//! Cases in a process of their own: one that hangs or ends is known by what it was asked last.
+//! Cases in a process of their own: one that hangs or ends is known by its last request.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -17,7 +17,7 @@ const STORES: &str = "MILEPOST_SWEEP_CHILD_STORES";
 /// Time limit of a case.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// A child does so many cases: what sled leaks when it panics is freed with it.
+/// Cases of one child: its end frees the memory that sled leaks in a panic.
 const CASES: usize = 250;
 
 /// Carries out the cases that the parent names, where this process is a child.
@@ -129,7 +129,7 @@ impl Children {
         }
     }
 
-    /// The end of what the child printed of its panics.
+    /// Returns the end of the child's output about its panics.
     fn printed(&self) -> String {
         let bytes = fs::read(self.stderr()).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);

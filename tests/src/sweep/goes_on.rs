@@ -24,8 +24,8 @@ pub(super) fn elsewhere(dir: &Path) {
     fs::rename(&beside, dir).unwrap();
 }
 
-/// A store that answers as before takes appends as before: at once, or after a reopen where a
-/// write met the damage. What is wrong, if anything is.
+/// Checks that a store that answers as before takes appends as before: at once, or after a reopen
+/// if a write met the damage. Returns the fault.
 pub(super) fn goes_on(dir: &Path, loud: bool) -> Option<Verdict> {
     let tasks = ["essay", "tuning"];
     let write = |engine: &Engine| {

@@ -20,11 +20,11 @@ use crate::folder;
 pub enum Outcome {
     /// Everything answers as before, after one reopen at most.
     Whole,
-    /// The same, and the damage is there still: a finding or `verify` says so.
+    /// The same, with the damage still there: a finding or `verify` reports it.
     Left,
-    /// Opening says what is damaged, and where.
+    /// Opening names the damage, and its place.
     Refused,
-    /// Something is missing, and that is told.
+    /// Something is missing, and that is reported.
     Told,
     /// Intact, but without a report that the second copy of something is lost: with sled lost as
     /// well, it would be missing.
@@ -129,7 +129,7 @@ struct Known {
 }
 
 impl Judge {
-    /// `loud` prints what is seen.
+    /// `loud` prints the observations.
     pub fn new(stores: Stores, work: &Path, loud: bool) -> Self {
         fs::create_dir_all(work).unwrap();
         Self { stores, work: work.to_owned(), known: HashMap::new(), count: 0, loud }

@@ -15,7 +15,7 @@ use crate::seed::Random;
 /// what repeats.
 const STRIDE: usize = 997;
 
-/// Each file is cut at so many places.
+/// Number of places at which each file is cut.
 const CUTS: u64 = 64;
 
 /// Pages of each kind of damage for each file, at most.

@@ -183,7 +183,7 @@ fn check(store: &Path, left: Left) {
     }
 }
 
-/// An idempotency key and what was appended with it.
+/// An idempotency key and its events.
 pub struct Keyed {
     pub task: &'static str,
     pub key: String,

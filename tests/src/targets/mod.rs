@@ -64,7 +64,7 @@ pub use store::{damage, reopen};
 pub use texts::{address, anchor, json};
 pub use trees::{chunk_group, tree};
 
-/// A target: what it is called, and what is done with an input.
+/// A target: its name, and its function of an input.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.

@@ -1,4 +1,4 @@
-//! Sessions of coding agents, line by line: what each becomes, and where it goes.
+//! Sessions of coding agents, line by line: the events of each, and their places.
 
 use std::io::BufReader;
 

@@ -42,8 +42,8 @@ fn in_memory<T>(work: impl FnOnce(&Engine, &Task) -> T) -> T {
     })
 }
 
-/// A text as the JSON form of an event; what is read comes back the same, from its bytes, from its
-/// JSON form, and from a store it is appended to.
+/// A text as the JSON form of an event; a parsed one is the same after its bytes, its JSON form,
+/// and an append to a store.
 pub fn json(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -69,8 +69,8 @@ pub(crate) fn comes_back(body: &Body) {
     assert_eq!(&again, body, "{text}");
 }
 
-/// Appends bodies to a store; what is taken is read back as it was, and folds into a state, or the
-/// fold says why not.
+/// Appends bodies to a store; accepted ones are read back unchanged, and fold into a state, or the
+/// fold returns the reason.
 pub(crate) fn append(bodies: Vec<Body>) {
     in_memory(|_, task| {
         let done = match task.append(Append::from(bodies.clone())) {
@@ -95,7 +95,8 @@ pub(crate) fn append(bodies: Vec<Body>) {
     });
 }
 
-/// A text as an address; what is read comes back the same, and a store has an answer to it.
+/// A text as an address; a parsed one is the same after formatting, and a store has an answer to
+/// it.
 pub fn address(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -153,7 +154,7 @@ pub fn anchor(bytes: &[u8]) {
     }
 }
 
-/// Makes an anchor one of the store in memory, so that its logs are looked at.
+/// Makes an anchor one of the store in memory, so that its logs are compared.
 fn liken(anchor: &mut Anchor) {
     in_memory(|engine, _| {
         let own = engine.integrity().anchor().expect("an anchor");

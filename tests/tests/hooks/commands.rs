@@ -24,7 +24,7 @@ fn sh(script: &str) -> CommandHook {
     CommandHook::new("sh").args(["-c", script])
 }
 
-/// Appends what it gets to a file.
+/// Makes a hook that appends its input to a file.
 fn scribe(file: &Path) -> CommandHook {
     sh("cat >> \"$0\"").args([file.display().to_string()])
 }

@@ -1,5 +1,5 @@
-//! The supervisor: what is no failure of the disk, and random runs over failures, reopenings and
-//! restores from outside.
+//! The failover engine: errors other than failures of the disk, and random runs over failures,
+//! reopenings and restores from outside.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Metrics: what is counted is what was done.
+//! Metrics: the counts equal the operations.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 mod appends;

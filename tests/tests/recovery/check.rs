@@ -95,8 +95,8 @@ fn assert_findings(findings: &[Finding], expected: &[Found<'_>], how: &str) {
     assert!(fits, "{how}: expected {expected:?}, found {findings:#?}");
 }
 
-/// Opens a store: it finds what is expected, answers as before, verifies, takes appends, and at the
-/// second opening after that nothing is left to be found.
+/// Opens a store: it has the expected findings, answers as before, verifies, takes appends, and at
+/// the second opening after that has no findings.
 pub fn opens(root: &Path, before: &Whole, expected: &[Found<'_>], how: &str) {
     let engine = Engine::open(root, options()).unwrap_or_else(|error| panic!("{how}: {error}"));
     assert_findings(&engine.store().report().findings, expected, how);

@@ -1,4 +1,4 @@
-//! The rest: settings, the lock, and what was interrupted. One test for each row.
+//! The rest: settings, the lock, and interrupted work. One test for each row.
 
 use std::fs;
 use std::path::Path;

@@ -18,7 +18,7 @@ use crate::stores::{
 
 const REPAIRED: Outcome = Outcome::Repaired;
 
-/// Opens a store whose sled is built anew: the old one is kept as it was.
+/// Opens a store whose sled is rebuilt: the old one is kept as it was.
 fn built_anew(root: &Path, before: &Whole, how: &str) {
     opens(root, before, &[(REPAIRED, "sled")], how);
     // sled may have tried to open it, which changes its files.
@@ -335,7 +335,7 @@ fn an_older_copy_of_sled_goes_on_as_one_behind_the_journal() {
 }
 
 /// Copies a store while threads of sled may write to it. A copy whose files are of different
-/// moments is none that a kill leaves: sled may be unable to read it.
+/// moments differs from the remains of a kill: sled may be unable to read it.
 fn copy_of_one_moment(from: &Path, to: &Path) {
     for _ in 0..1000 {
         // A file may go while it is copied.

@@ -33,7 +33,7 @@ pub struct Stores {
 /// Damage of a file: its description and its action.
 pub type Damage = (&'static str, fn(&Path));
 
-/// No snapshots: what is in sled and packs depends on nothing but the events.
+/// No snapshots: the content of sled and packs depends on nothing but the events.
 pub fn options() -> Options {
     Options::default().snapshots(false)
 }

@@ -29,8 +29,8 @@ struct Walk {
     read: usize,
 }
 
-/// The text of a message. Texts of messages of one branch and of another that replaces it are often
-/// the same at the same offset: a run that is repeated says what it said before.
+/// Returns the text of a message. Texts of messages of one branch and of another that replaces it
+/// are often the same at the same offset: a repeated run has the same texts.
 fn text(n: u64) -> String {
     bodies::text(n, 12_000 + (n % 7) as usize * 9_000)
 }

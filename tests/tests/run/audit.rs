@@ -1,4 +1,4 @@
-//! Audit: each operation is told to `tracing` with who, what, from where to where; payloads are
+//! Audit: each operation is reported to `tracing` with user, kind, source and target; payloads are
 //! not.
 
 use std::cell::RefCell;
@@ -21,8 +21,8 @@ thread_local! {
     static TOLD: RefCell<Option<Vec<Fields>>> = const { RefCell::new(None) };
 }
 
-/// Keeps the events of the audit, by threads: one for the whole process, since one that comes and
-/// goes is not seen at once by what other threads are told.
+/// Keeps the events of the audit, by threads: one for the whole process, since other threads do not
+/// see a temporary one at once.
 struct Listener;
 
 struct Reader<'a>(&'a mut Fields);

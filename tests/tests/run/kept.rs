@@ -8,7 +8,7 @@ use milepost::state::{RunReducer, StateCacheOptions};
 use milepost::{Engine, Hook, Mark, Options, Point, Task};
 use milepost_tests::bodies;
 
-/// Marks so many checkpoints, some events apart; the points.
+/// Marks this many checkpoints, some events apart; returns the points.
 fn marked(engine: &Engine, count: u64) -> (Task, Vec<Point>) {
     let task = engine.start_task("t", "ana").unwrap();
     let mut points = Vec::new();

@@ -1,4 +1,4 @@
-//! Checkpoints that are marked by themselves, what is in the state there, and failed saves.
+//! Automatic checkpoints, the state there, and failed saves.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -137,7 +137,7 @@ fn a_policy_of_the_embedder_sees_what_happened() {
     assert_eq!(brief, expected);
 }
 
-/// Refuses checkpoints while it is told to, and counts alerts.
+/// Refuses checkpoints on request, and counts alerts.
 #[derive(Default)]
 struct Refusing {
     refuse: AtomicBool,

@@ -1,4 +1,4 @@
-//! sled changed with care: its digest and what was noted at close fit. The journal and the archive
+//! sled changed with care: its digest and its record of the close fit. The journal and the archive
 //! are left as they were.
 
 use std::fs;

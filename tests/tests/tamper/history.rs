@@ -16,7 +16,7 @@ use crate::stores::{
 
 type Edit = (&'static str, fn(&mut History));
 
-/// Edits of what was said.
+/// Edits of history.
 const EDITS: [Edit; 12] = [
     ("content changed", |history| {
         history.log(ESSAY)[3].set(&message("never said").into());

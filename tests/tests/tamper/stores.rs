@@ -1,4 +1,4 @@
-//! The store that is edited, and what is found.
+//! The store that is edited, and the faults found in it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

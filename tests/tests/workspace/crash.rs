@@ -29,7 +29,7 @@ fn open(dir: &Path) -> (Engine, Workspace) {
 /// Exit code of a process after a reported error.
 const FAILED: i32 = 3;
 
-/// The process that is killed: does nothing unless it is told where.
+/// The process that is killed: does nothing without its environment.
 #[test]
 fn child_that_restores_a_workspace() {
     let Ok(dir) = std::env::var(DIR) else {

@@ -1,5 +1,5 @@
-//! Random folders, changed at random, captured, gone back to, undone: what is recorded comes back
-//! byte by byte, and everything else is as it was.
+//! Random folders, changed at random, captured, restored, undone: recorded content comes back byte
+//! by byte, and everything else is unchanged.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -42,7 +42,7 @@ fn remove(path: &Path) {
     }
 }
 
-/// Makes room for something at a path: what is in the way goes.
+/// Makes room at a path: removes entries in the way.
 fn room(folder: &Path, path: &Path) -> PathBuf {
     let mut at = folder.to_owned();
     for name in path.parent().unwrap().iter() {

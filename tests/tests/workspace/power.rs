@@ -1,7 +1,7 @@
-//! I8, I9 through a power cut at any moment of a restore: what a process does to store and folder
-//! is written down, and a disk is simulated that loses, keeps and mixes what was not stored
+//! I8, I9 through a power cut at any moment of a restore: a process's changes to store and folder
+//! are traced, and a disk is simulated that loses, keeps and mixes unstored content
 //! (`docs/RECOVERY.md`). Once the folder is recovered, the restore is wholly done or wholly undone,
-//! and the log says which.
+//! and the log has its outcome.
 //!
 //! The test starts its own binary, with the library of `tests/faults` preloaded.
 
@@ -22,7 +22,7 @@ const DIR: &str = "MILEPOST_TEST_POWER_DIR";
 /// Only interrupted restores are undone, and none is begun.
 const ONLY: &str = "MILEPOST_TEST_POWER_ONLY";
 
-/// The process that is written down: does nothing unless it is told where.
+/// The process that is traced: does nothing without its environment.
 #[test]
 fn child_that_goes_back() {
     let Ok(dir) = std::env::var(DIR) else {
@@ -46,7 +46,7 @@ struct Sampling {
     from: usize,
     /// Number of moments next to a sync to test; `None` for all.
     syncs: Option<u64>,
-    /// So many others.
+    /// The number of other moments.
     others: Option<u64>,
     /// Variants at each.
     variants: usize,

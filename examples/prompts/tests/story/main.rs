@@ -87,7 +87,7 @@ fn answers(task: &Task) -> u64 {
     events.filter(once).count() as u64
 }
 
-/// The newest checkpoints, at most so many.
+/// Returns the newest checkpoints, at most `limit`.
 fn checkpoints(engine: &Engine, limit: usize) -> Vec<Checkpoint> {
     let query = CheckpointQuery {
         task: Some("prompts".into()),
@@ -102,7 +102,7 @@ fn at(engine: &Engine, checkpoint: &Checkpoint) -> RunState {
     engine.run_state(&point).unwrap()
 }
 
-/// The checkpoint at the end of a step, and what the state is there.
+/// Returns the checkpoint at the end of a step, and the state there.
 fn at_the_end_of(engine: &Engine, step: u64) -> (Checkpoint, View) {
     let is_end = |mark: &&Checkpoint| {
         let at = at(engine, mark).step;

@@ -158,7 +158,7 @@ impl Shared {
         })
     }
 
-    /// Returns the text and the calls that come next. Without tools only a text is asked for.
+    /// Returns the next text and calls. A request without tools gets a text only.
     fn next(&self, items: &[Item], tools: &Tools) -> (Option<String>, Vec<ToolCall>) {
         let Step { text, act } = match tools.is_empty() {
             true => Step { text: Some("A title".to_owned()), act: None },

@@ -1,4 +1,4 @@
-//! Calls on what is in a file: writes, reads, syncs and lengths.
+//! Calls on the content of a file: writes, reads, syncs and lengths.
 
 use libc::{c_int, c_long, c_uint, c_void, iovec, off_t, size_t, ssize_t};
 
@@ -7,7 +7,7 @@ use crate::decide::{Class, Verdict};
 use crate::sys;
 use crate::trace::{What, note};
 
-/// A write, by whatever call: `real` writes so many bytes at most, from `bytes`.
+/// A write, by any call: `real` writes at most a number of bytes, from `bytes`.
 fn write_by(fd: c_int, bytes: &[u8], at: Option<u64>, real: impl Fn(usize) -> c_long) -> ssize_t {
     let Some((config, open)) = watched(fd) else {
         return real(bytes.len()) as ssize_t;
@@ -286,7 +286,7 @@ pub extern "C" fn fallocate(fd: c_int, mode: c_int, at: off_t, len: off_t) -> c_
     fallocate64(fd, mode, at, len)
 }
 
-/// Not there for files that are looked at: the caller copies by reading and writing then.
+/// Missing for observed files: the caller then copies by reading and writing.
 ///
 /// # Safety
 ///
@@ -308,7 +308,7 @@ pub unsafe extern "C" fn copy_file_range(
     unsafe { libc::syscall(call, from, from_at, to, to_at, len, flags) as ssize_t }
 }
 
-/// Not there for files that are looked at.
+/// Missing for observed files.
 ///
 /// # Safety
 ///
@@ -327,7 +327,7 @@ pub unsafe extern "C" fn sendfile64(
     unsafe { libc::syscall(libc::SYS_sendfile, to, from, at, len) as ssize_t }
 }
 
-/// Not there for files that are looked at.
+/// Missing for observed files.
 ///
 /// # Safety
 ///

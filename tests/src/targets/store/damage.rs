@@ -1,4 +1,4 @@
-//! Damage at any place of any file of a store, and what may come of it.
+//! Damage at any place of any file of a store, and its permitted effects.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -42,7 +42,7 @@ pub fn reopen(bytes: &[u8]) {
 /// A program without crashes, then damage to a file of the store, closed or killed.
 ///
 /// Whatever the damage: all is there, or opening or a read is `Corrupt`, or a finding or `verify`
-/// says that something is not as it was. Never a panic, and never an event that was not appended.
+/// reports a difference. Never a panic, and never an event that was not appended.
 pub fn damage(bytes: &[u8]) {
     guarded(|| {
         let mut input = Input::new(bytes);
@@ -58,8 +58,8 @@ pub fn damage(bytes: &[u8]) {
 /// Prefix of the folders of fuzz targets; the process id follows.
 const FOLDER: &str = "milepost-fuzz-";
 
-/// An empty folder, in memory where the system has a place for that. Those that processes left
-/// behind that are gone are removed: a process that found something dies with its folder.
+/// Returns an empty folder, in memory if possible. Removes those of ended processes: a process that
+/// finds a fault dies with its folder.
 pub(crate) fn folder() -> TempDir {
     static CLEAN: Once = Once::new();
     let memory = Path::new("/dev/shm");
@@ -81,7 +81,7 @@ pub(crate) fn folder() -> TempDir {
     folder.expect("a temporary folder")
 }
 
-/// Panics since the run began: thread, and what it said.
+/// Panics since the run began: thread and message.
 static PANICS: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
 
 fn panics() -> std::sync::MutexGuard<'static, Vec<(String, String)>> {

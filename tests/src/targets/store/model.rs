@@ -110,7 +110,7 @@ impl Model {
         }
     }
 
-    /// Everything is there, and nothing else. What was not known of it is now.
+    /// Asserts that everything is there, and nothing else. Unknown parts of it become known.
     pub(crate) fn check(&mut self, engine: &Engine) {
         let look = self.look(engine, true);
         assert!(look.missing.is_empty(), "I1: {:?}", look.missing);

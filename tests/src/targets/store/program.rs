@@ -25,7 +25,7 @@ pub(crate) fn options() -> Options {
     Options::default().backlog_bytes(1 << 20).cache_bytes(1 << 20)
 }
 
-/// A store, and what it should have.
+/// A store, and its expected content.
 pub(crate) struct World {
     pub(crate) dir: TempDir,
     /// Number of the copy: after each crash the program continues with a copy in a new folder.
@@ -117,7 +117,7 @@ impl World {
         self.heads(at, 0);
     }
 
-    /// The head of a lineage is what it is now: something was acknowledged that the engine wrote.
+    /// Updates the head of a lineage after an acknowledged event of the engine.
     fn heads(&mut self, at: usize, lineage: u32) {
         let handle = self.task(at).lineage_named(LineageId(lineage));
         let head = handle.and_then(|l| l.head()).expect("a head");
@@ -220,7 +220,7 @@ impl World {
         self.heads(at, mark.lineage.0);
     }
 
-    /// A point of what is active in a task.
+    /// Returns a point on the active lineage of a task.
     fn point(&mut self, input: &mut Input<'_>) -> (usize, milepost::Point) {
         self.wait();
         let at = self.pick(input);

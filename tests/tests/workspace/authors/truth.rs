@@ -102,8 +102,8 @@ impl Truth {
         }
     }
 
-    /// Sees the folder after a restore: what differs now is as at the target. What is other than at
-    /// the target was kept, and is of others from now on.
+    /// Observes the folder after a restore: a path that differs now is as at the target. A path
+    /// that differs from the target was kept, and belongs to others from now on.
     pub fn restored(&mut self, content: &Content, target: &Known, what: &str) {
         let known = self.now.keys().chain(content.keys()).chain(target.keys());
         let paths: BTreeSet<_> = known.cloned().collect();
@@ -200,7 +200,7 @@ fn remove(path: &Path) {
     }
 }
 
-/// Removes what is at a path, and makes the folders above it.
+/// Removes the entry at a path, and makes the folders above it.
 fn make_room(folder: &Path, path: &Path) {
     let mut at = folder.to_owned();
     let below = path.strip_prefix(folder).unwrap();

@@ -1,5 +1,5 @@
-//! Store and folder on one disk: a restore of both, and what has to be there once it was cut off
-//! and recovered.
+//! Store and folder on one disk: a restore of both, and their expected content after a cut and a
+//! recovery.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -19,12 +19,11 @@ use crate::{content, none};
 /// Content of a folder: each path with its bits, and its content or its target.
 type Content = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 
-/// Paths that no capture has when the restore begins: they stay as they are, whatever becomes of
-/// it.
+/// Paths that no capture has when the restore begins: they stay as they are, whatever its outcome.
 const NOT_RECORDED: [&str; 5] =
     ["own", "new/deep/own", "closed/ignored.tmp", "ignored.tmp", "same folder/own"];
 
-/// Files that have another name outside of the folder, which keeps what it has.
+/// Files that have another name outside of the folder, which keeps its content.
 const LINKED: [&str; 3] = ["changed", "run.sh", "goes"];
 
 pub(super) fn open(dir: &Path) -> milepost::Result<(Engine, Workspace)> {
@@ -61,7 +60,7 @@ impl Folder {
     }
 }
 
-/// Store, folder, and what the folder has to hold where the restore is undone and where it is done.
+/// Store, folder, and the folder's expected content after an undone and after a finished restore.
 pub(super) struct Base {
     faults: &'static Faults,
     temp: tempfile::TempDir,
@@ -130,7 +129,7 @@ impl Base {
         disk.image(variant, random, &self.dir).unwrap();
     }
 
-    /// As it was before the restore, all of it stored.
+    /// Returns the disk as it was before the restore, all of it stored.
     pub(super) fn begin(&self) -> Disk {
         self.put(&self.disk, Variant::None, &mut Random::new(0));
         Disk::load(&self.dir).unwrap()
@@ -161,8 +160,8 @@ impl Base {
         counted
     }
 
-    /// Opens what was left, recovers, and looks whether it is one or the other. Gives whether it
-    /// was done.
+    /// Opens the remains, recovers, and checks that the folder is one or the other. Returns whether
+    /// the restore was done.
     pub(super) fn check(&self) -> Result<bool, String> {
         let (engine, workspace) = open(&self.dir).map_err(|e| format!("opening: {e}"))?;
         let recovered = workspace.recover(&engine, "t", &none());
