@@ -237,14 +237,16 @@ fn of_any_store(mut value: Value) -> Value {
     const OWN: [&str; 7] =
         ["created", "created_us", "hash", "opened", "opened_us", "time", "time_us"];
     if let Some(fields) = value.as_object_mut() {
-        let is_hash = |field: &Value| field.as_str().is_some_and(|text| text.len() == 64);
-        fields.retain(|name, field| !OWN.contains(&name.as_str()) && !is_hash(field));
+        fields.retain(|name, _| !OWN.contains(&name.as_str()));
         fields.values_mut().for_each(|field| *field = of_any_store(field.take()));
     }
     if let Some(items) = value.as_array_mut() {
         items.iter_mut().for_each(|item| *item = of_any_store(item.take()));
     }
-    value
+    match value.as_str() {
+        Some(text) if text.len() == 64 => Value::Null,
+        _ => value,
+    }
 }
 
 /// These changes can be made once, so each way has a store of its own.
