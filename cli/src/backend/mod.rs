@@ -145,7 +145,7 @@ pub trait Backend {
     /// second.
     fn patch(&self, before: &PointForm, after: &PointForm) -> Result<Value>;
 
-    /// Returns the point that an undo of a task goes back to; `true` if it takes files back.
+    /// Returns the target of an undo of a task; `true` if it restores files.
     fn undo_target(&self, task: &TaskForm) -> Result<(PointForm, bool)>;
 
     /// Returns the number of files that differ between the last captures before two points, at most
@@ -321,7 +321,7 @@ impl dyn Backend + '_ {
         })
     }
 
-    /// Goes back to a point, without a folder.
+    /// Restores to a point, without a folder.
     pub fn restore(&self, point: &PointForm, description: Option<&str>) -> Result<RestoredForm> {
         let (scope, folder, choices) = (None, None, None);
         let (to, description) = (named(point), description.map(str::to_owned));
