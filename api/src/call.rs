@@ -306,7 +306,9 @@ macro_rules! call {
             @success [request_body = $body,] [$crate::problems::WriteProblems] $($rest)*
         );
     };
-    (@success $body:tt $problems:tt $docs:tt $route:tt $params:tt [() ($text:literal)] $more:tt) => {
+    (@success $body:tt $problems:tt $docs:tt $route:tt $params:tt
+        [() ($text:literal)] $more:tt
+    ) => {
         $crate::call::call!(@path $body $problems $docs $route $params
             [status = 204, description = $text] $more
         );

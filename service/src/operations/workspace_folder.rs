@@ -5,7 +5,8 @@ use std::path::Path;
 use milepost::{Engine, Error, ErrorKind, Point, Result, Scope};
 use milepost_workspace::{Choices, Plan, RestoreReport, Snapshot, Workspace, WorkspaceOptions};
 
-/// A folder, and the decisions about its paths. Folders have no owner, so it needs the whole engine.
+/// A folder, and the decisions about its paths. Folders have no owner, so it needs the whole
+/// engine.
 pub(super) struct WorkspaceFolder<'a> {
     engine: &'a Engine,
     workspace: Workspace,
