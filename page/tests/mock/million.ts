@@ -60,8 +60,9 @@ export function millionTurn(number: number): Turn {
         arguments: String(step),
         ok: step % 5000 !== 0,
         result: `value ${step * 7}`,
+        at: String(number * SIZE + 1),
       },
     ],
-    mark: { label: `step-${step}`, status: "success" },
+    mark: { label: `step-${step}`, status: "success", at: String(number * SIZE + 4) },
   };
 }

@@ -59,14 +59,12 @@ export function row(lane: Lane, offset: number): Row {
   if (typeof body["call"] === "string") found.call = body["call"];
   if (typeof body["tool"] === "string") found.tool = body["tool"];
   if (typeof body["ok"] === "boolean") found.ok = body["ok"];
-  if (body.kind === "checkpoint_marked") {
-    found.mark = {
-      label: String(body["label"]),
-      status: String(body["status"]),
-      at: String(offset),
-    };
-  }
+  if (event.kind === "checkpoint_marked") found.mark = markOf(event, offset);
   return found;
+}
+
+function markOf({ body }: Stored, offset: number): NonNullable<Row["mark"]> {
+  return { label: String(body?.["label"]), status: String(body?.["status"]), at: String(offset) };
 }
 
 export const markId = (offset: number) => offset.toString(16).padStart(64, "0");
@@ -134,7 +132,7 @@ function turnOf(lane: Lane, open: Open, number: number): Turn {
       at: String(open.first + events.indexOf(one)),
     };
   });
-  const mark = at("checkpoint_marked")[0]?.body;
+  const mark = events.findIndex((one) => one.kind === "checkpoint_marked");
   const usage = said?.body?.["usage"] as { input: number; output: number; model?: string };
   const metrics = at("step_finished")[0]?.body?.["metrics"] as Record<string, number>;
   const failed = events.find(isFailed);
@@ -161,7 +159,7 @@ function turnOf(lane: Lane, open: Open, number: number): Turn {
         }
       : {}),
     ...(metrics && Object.keys(metrics).length > 0 ? { metrics } : {}),
-    ...(mark ? { mark: { label: String(mark["label"]), status: String(mark["status"]) } } : {}),
+    ...(mark < 0 ? {} : { mark: markOf(events[mark]!, open.first + mark) }),
   };
 }
 

@@ -8,7 +8,8 @@ import type { Row } from "../../src/compare/merge.ts";
 
 function turn(name: string, number: number): Turn {
   const at = String(number);
-  return { number: at, turn: "0", first: at, next: at, calls: [{ call: at, tool: name }] };
+  const call = { call: at, tool: name, arguments: "", at };
+  return { number: at, turn: "0", first: at, next: at, time_us: "0", calls: [call] };
 }
 
 /** Items of an alignment: `=x` is in both, `-x` in the first only, `+x` in the other only. */
