@@ -120,13 +120,14 @@ book:
         --no-default-features --features search
     PATH="$PWD/target/tools/bin:$PATH" mdbook build
 
-# Every fuzz target for a minute each (needs cargo-fuzz). What is new in a corpus goes to
-# `fuzz/target/corpus`, what breaks a promise to `fuzz/artifacts`.
+# Every fuzz target for a minute each (needs cargo-fuzz). Its corpus is unpacked to `fuzz/target/corpus`, where inputs that
+# reach something new are added; what breaks a promise goes to `fuzz/artifacts`.
 fuzz-smoke:
     cd fuzz && for target in $(cargo fuzz list --fuzz-dir .); do \
         mkdir -p target/corpus/$target regressions/$target && \
+        tar --extract --file corpus/$target.tar --directory target/corpus/$target && \
         RUSTC_BOOTSTRAP=1 cargo fuzz run --fuzz-dir . --sanitizer none --features libfuzzer \
-            $target target/corpus/$target corpus/$target regressions/$target -- \
+            $target target/corpus/$target regressions/$target -- \
             -max_total_time=60 -rss_limit_mb=512 -timeout=30 || exit 1; done; \
     find regressions -type d -empty -delete
 

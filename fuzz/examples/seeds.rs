@@ -1,9 +1,9 @@
-//! Writes the first inputs of each target into `corpus/`: the samples of the codec's tests, files
-//! of small stores, the fixtures of the command, and short programs. Files with other names, which
-//! a fuzzer found, stay unchanged.
+//! Writes the first inputs of each target into `corpus/TARGET.tar`: the samples of the codec's
+//! tests, files of small stores, the fixtures of the command, and short programs. Files with other
+//! names, which a fuzzer found, stay in the archive.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use milepost::{Append, Engine, Mark, Options};
 use milepost_codec::{
@@ -18,12 +18,14 @@ use milepost_tests::folder::files;
 mod archive;
 #[path = "../../codec/tests/decoders/mod.rs"]
 mod decoders;
+#[path = "seeds/pack.rs"]
+mod pack;
 #[path = "../../codec/tests/samples/mod.rs"]
 mod samples;
 
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let seeds = Seeds(root.join("corpus"));
+    let seeds = Seeds(pack::Corpora::new(root.join("corpus")));
     seeds.codec();
     seeds.texts();
     seeds.imports(&root.join("../cli/tests/fixtures"));
@@ -33,17 +35,16 @@ fn main() {
     seeds.exports();
     seeds.files();
     seeds.programs();
+    seeds.0.pack();
 }
 
-struct Seeds(PathBuf);
+struct Seeds(pack::Corpora);
 
 impl Seeds {
     /// A seed is a few first bytes, which say how the rest is read, and the rest.
     fn put(&self, target: &str, name: &str, first: &[u8], rest: &[u8]) {
-        let dir = self.0.join(target);
-        fs::create_dir_all(&dir).unwrap();
         let name = name.replace(' ', "-");
-        fs::write(dir.join(format!("seed-{name}")), [first, rest].concat()).unwrap();
+        fs::write(self.0.dir(target).join(format!("seed-{name}")), [first, rest].concat()).unwrap();
     }
 
     /// Each text, for each agent.
