@@ -8,8 +8,8 @@ use std::ffi::OsStr;
 use clap::Command;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 
-use crate::args;
 use crate::backend::{Backend, CheckpointsAsked, Local};
+use crate::commands;
 use crate::output::words::encode;
 use crate::store_locator::{Opened, StoreArgs};
 
@@ -18,7 +18,7 @@ const MOST: usize = 200;
 
 /// Returns the command line with completions of tasks and addresses.
 pub fn command() -> Command {
-    let mut command = args::command();
+    let mut command = commands::command();
     let names: Vec<String> =
         command.get_subcommands().map(|one| one.get_name().to_owned()).collect();
     for name in names {

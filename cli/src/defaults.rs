@@ -9,7 +9,6 @@ use std::path::PathBuf;
 
 use clap::Command;
 
-use crate::args;
 use crate::error::{Failure, Result};
 
 /// Variable that names another file, or none if it is empty.
@@ -35,7 +34,7 @@ pub struct Defaults {
 
 impl Defaults {
     /// Reads the file. Without one there are no defaults.
-    pub fn read() -> Result<Self> {
+    pub fn read(command: &Command) -> Result<Self> {
         let Some(file) = named() else {
             return Ok(Self::default());
         };
@@ -46,18 +45,17 @@ impl Defaults {
             }
             Err(error) => return Err(wrong(&file, format!("cannot be read: {error}"))),
         };
-        let parsed = Self::parse(&text).map_err(|why| wrong(&file, why))?;
+        let parsed = Self::parse(&text, command).map_err(|why| wrong(&file, why))?;
         Ok(Self { file: Some(file), ..parsed })
     }
 
-    fn parse(text: &str) -> std::result::Result<Self, String> {
+    fn parse(text: &str, command: &Command) -> std::result::Result<Self, String> {
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
             let line = error.span().map_or(1, |span| {
                 1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count()
             });
             format!("is no TOML, at line {line}: {}", error.message())
         })?;
-        let command = args::command();
         let mut defaults = Self::default();
         for (name, value) in table {
             let toml::Value::Table(values) = value else {
@@ -68,20 +66,20 @@ impl Defaults {
                     let words = words(&value).ok_or_else(|| {
                         format!("has an alias `{alias}` that is neither a text nor a list of texts")
                     })?;
-                    check_alias(&command, &alias, &words)?;
+                    check_alias(command, &alias, &words)?;
                     defaults.aliases.insert(alias, words);
                 }
                 continue;
             }
             let of = match name.as_str() {
-                EVERYWHERE => &command,
+                EVERYWHERE => command,
                 name => command
                     .find_subcommand(name)
                     .ok_or_else(|| format!("has a table [{name}], and there is no such command"))?,
             };
             let mut added = Vec::new();
             for (option, value) in values {
-                added.extend(argument(&command, of, &option, &value)?);
+                added.extend(argument(command, of, &option, &value)?);
             }
             let name = if name == EVERYWHERE { &name } else { of.get_name() };
             defaults.added.entry(name.to_owned()).or_default().extend(added);
@@ -91,11 +89,11 @@ impl Defaults {
 
     /// Replaces an alias, and adds the options that were not given: those of every command in
     /// front of the command, and its own behind it.
-    pub fn applied(&self, mut arguments: Vec<OsString>) -> Vec<OsString> {
+    pub fn applied(&self, command: &Command, mut arguments: Vec<OsString>) -> Vec<OsString> {
         if self.added.is_empty() && self.aliases.is_empty() {
             return arguments;
         }
-        let mut command = args::command();
+        let mut command = command.clone();
         command.build();
         let Some(at) = place_of_command(&command, &arguments) else {
             return arguments;
@@ -260,6 +258,7 @@ fn place_of_command(command: &Command, arguments: &[OsString]) -> Option<usize> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::{Args, command};
 
     const FILE: &str = r#"
         [everywhere]
@@ -274,9 +273,13 @@ mod tests {
         s = ["search", "-n", "two words"]
     "#;
 
+    fn parse(file: &str) -> std::result::Result<Defaults, String> {
+        Defaults::parse(file, &command())
+    }
+
     fn applied(file: &str, line: &str) -> String {
         let arguments = line.split(' ').map(OsString::from).collect();
-        let applied = Defaults::parse(file).unwrap().applied(arguments);
+        let applied = parse(file).unwrap().applied(&command(), arguments);
         applied.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
@@ -305,9 +308,9 @@ mod tests {
         use clap::FromArgMatches as _;
         let parsed = |file: &str, line: &str| {
             let words = line.split(' ').map(OsString::from).collect();
-            let words = Defaults::parse(file).unwrap().applied(words);
-            let found = args::command().try_get_matches_from(words).unwrap();
-            args::Args::from_arg_matches(&found).unwrap()
+            let words = parse(file).unwrap().applied(&command(), words);
+            let found = command().try_get_matches_from(words).unwrap();
+            Args::from_arg_matches(&found).unwrap()
         };
         let [store, server] = ["store = \"a\"", "server = \"http://a\""];
         for line in ["milepost --store b tasks", "milepost tasks --store b"] {
@@ -318,7 +321,7 @@ mod tests {
         }
         let args = parsed("[everywhere]\nwait = \"1s\"\ncolor = \"never\"", "milepost tasks");
         assert_eq!(args.wait, Some(std::time::Duration::from_secs(1)));
-        let listed = Defaults::parse("[checkpoint]\nwait = \"1s\"\ncolor = \"never\"");
+        let listed = parse("[checkpoint]\nwait = \"1s\"\ncolor = \"never\"");
         assert_eq!(listed.unwrap().added["checkpoint"].len(), 2);
     }
 
@@ -335,7 +338,7 @@ mod tests {
             ("[alias]\nl = 3", "neither a text"),
             ("[log", "no TOML"),
         ] {
-            let said = Defaults::parse(file).unwrap_err();
+            let said = parse(file).unwrap_err();
             assert!(said.contains(why), "{file}: {said}");
         }
     }

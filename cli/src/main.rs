@@ -3,16 +3,16 @@
 //! A module imports only modules below it in this list.
 //!
 //! ```text
-//! commands/        one file per command
 //! completions      completions of a shell
 //! unknown_command  words of other programs for what Milepost does
+//! commands/        one file per command
+//! command_line     words of a command line before they are parsed
 //! config/          configuration of the service
 //! defaults         defaults of the user, and aliases
-//! args/            arguments of the command line
+//! args/            arguments that several commands share
 //! picker/          full-screen list of checkpoints to restore
 //! tui/             full-screen view of a store: tasks, steps, comparisons, metrics
 //! terminal/        terminal of the full-screen views: setup, reset, drawing
-//! demo/            an iteration engine that records itself, is killed and continues
 //! store_locator    the store that a command works on, and whether it may be opened
 //! outside          stores outside of their projects
 //! share_file       a share as a file
@@ -26,11 +26,11 @@
 mod args;
 mod atomic_file;
 mod backend;
+mod command_line;
 mod commands;
 mod completions;
 mod config;
 mod defaults;
-mod demo;
 mod error;
 mod output;
 mod outside;
@@ -52,7 +52,8 @@ use std::sync::{Mutex, PoisonError};
 use clap::FromArgMatches as _;
 use clap_complete::env::CompleteEnv;
 
-use crate::args::{Args, CommandLine};
+use crate::command_line::{CommandLine, asks_for_json};
+use crate::commands::Args;
 use crate::error::Failure;
 use crate::output::{Out, When};
 
@@ -108,17 +109,17 @@ fn main() -> ExitCode {
     }
     // Answers a shell that asks for completions, and exits.
     CompleteEnv::with_factory(completions::command).complete();
-    let arguments = match defaults::Defaults::read() {
-        Ok(defaults) => defaults.applied(arguments),
+    let command = commands::command();
+    let arguments = match defaults::Defaults::read(&command) {
+        Ok(defaults) => defaults.applied(&command, arguments),
         // Programs call these, and help is needed most where something is wrong.
         Err(_) if defaults::is_without(&arguments) => arguments,
         Err(failure) => {
-            failure.print(Out::new(args::asks_for_json(&arguments), When::Auto).error_style());
+            failure.print(Out::new(asks_for_json(&arguments), When::Auto).error_style());
             return ExitCode::from(failure.code());
         }
     };
-    let is_json = args::asks_for_json(&arguments);
-    let command = args::command();
+    let is_json = asks_for_json(&arguments);
     let line = CommandLine::read(&command, arguments);
     let asked = command.try_get_matches_from(&line.words);
     let args = match asked.and_then(|asked| Args::from_arg_matches(&asked)) {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::args;
+use crate::commands;
 use crate::error::{Failure, USAGE};
 use crate::output::nearest::{did_you_mean, nearest};
 use crate::output::{printable, shell_word};
@@ -138,7 +138,7 @@ fn address(given: &str, command: &str, words: &[OsString]) -> Option<String> {
     if !is_plain(given) || !is_plain(before) || before == name {
         return None;
     }
-    let own = args::command();
+    let own = commands::command();
     let own = own.find_subcommand(name)?;
     let takes = |id: &str| own.get_positionals().any(|one| one.get_id() == id);
     let sign = match name {
@@ -154,7 +154,7 @@ fn near(error: &clap::Error, word: &str) -> Option<String> {
     if error.get(ContextKind::SuggestedSubcommand).is_some() {
         return None;
     }
-    let command = args::command();
+    let command = commands::command();
     let names = command.get_subcommands().filter(|one| !one.is_hide_set());
     let near = nearest(word, names.map(|one| one.get_name().to_owned()));
     let near = near.into_iter().map(|name| format!("milepost {name}"));
@@ -168,11 +168,11 @@ mod tests {
     #[test]
     fn words_of_other_programs_are_no_commands_and_their_hints_name_commands() {
         let commands: Vec<String> =
-            args::command().get_subcommands().map(|one| one.get_name().to_owned()).collect();
+            commands::command().get_subcommands().map(|one| one.get_name().to_owned()).collect();
         for (words, hint) in WORDS {
             for word in words {
                 assert!(!commands.iter().any(|command| command == word), "{word}");
-                let asked = args::command().try_get_matches_from(["milepost", word]);
+                let asked = commands::command().try_get_matches_from(["milepost", word]);
                 let failure = failure(&asked.unwrap_err(), "milepost", &[]);
                 assert!(failure.is_some(), "{word}");
             }
@@ -181,7 +181,7 @@ mod tests {
                 assert!(commands.iter().any(|command| command == name), "{name}");
             }
         }
-        let other = args::command().try_get_matches_from(["milepost", "frobnicate"]);
+        let other = commands::command().try_get_matches_from(["milepost", "frobnicate"]);
         assert!(failure(&other.unwrap_err(), "milepost", &[]).is_none());
     }
 }

@@ -4,8 +4,8 @@ use milepost::state::MessageRange;
 use milepost_api::{BlameForm, BlamedForm, PointForm};
 use serde_json::Value;
 
+use super::command::{CliCommand, Examples, Needs, Run};
 use super::pointers;
-use crate::args;
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::{Out, Style, excerpt, note, printable, time_short, words};
@@ -13,7 +13,27 @@ use crate::output::{Out, Style, excerpt, note, printable, time_short, words};
 /// Longest excerpt of a value, in columns.
 const EXCERPT: usize = 80;
 
-pub fn run(source: &dyn Backend, args: &args::Blame, out: &mut Out) -> Result<()> {
+/// Print the event that last set a part of the state.
+#[derive(Debug, clap::Args)]
+pub struct BlameArgs {
+    /// The address of the point; see `milepost --help`.
+    pub address: String,
+    /// A part of the state, as a JSON pointer: `/prompt`, `/variables/best`, `/messages/3`.
+    pub pointer: String,
+    /// List every event that changed it, newest first.
+    #[arg(long)]
+    pub history: bool,
+}
+
+impl CliCommand for BlameArgs {
+    const EXAMPLES: Examples = &[
+        ("blame run /variables/score", "which event set it last"),
+        ("blame run /variables/score --history", "each that changed it"),
+    ];
+    const RUN: Run<Self> = Run::OnStore(Needs::GLANCES_LONG, run);
+}
+
+fn run(source: &dyn Backend, args: &BlameArgs, out: &mut Out) -> Result<()> {
     let point = source.point(&args.address)?;
     let blamed = source.blame(&point, &args.pointer, args.history);
     let blamed = blamed.map_err(|failure| {

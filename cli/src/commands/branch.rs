@@ -4,12 +4,30 @@
 
 use serde_json::json;
 
-use crate::args;
+use super::command::{CliCommand, Examples, Needs, Run};
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::{Out, printable, words};
 
-pub fn run(source: &dyn Backend, args: &args::Branch, out: &mut Out) -> Result<()> {
+/// Open a new lineage at a point, and leave the task on its active one.
+#[derive(Debug, clap::Args)]
+pub struct BranchArgs {
+    /// The address of the point; see `milepost --help`.
+    pub address: String,
+    /// A description of the new lineage.
+    #[arg(short = 'm', long, alias = "message", value_name = "TEXT")]
+    pub description: Option<String>,
+}
+
+impl CliCommand for BranchArgs {
+    const EXAMPLES: Examples = &[
+        ("branch run@good", "another lineage from there; the task stays where it is"),
+        ("branch run~1 -m 'a smaller step'", "from the last checkpoint, and why"),
+    ];
+    const RUN: Run<Self> = Run::OnStore(Needs::NONE, run);
+}
+
+fn run(source: &dyn Backend, args: &BranchArgs, out: &mut Out) -> Result<()> {
     let point = source.point(&args.address)?;
     let lineage = source.branch(&point, args.description.as_deref())?;
     if out.json {

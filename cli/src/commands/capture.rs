@@ -1,12 +1,13 @@
 //! `capture`: the present content of a folder, for a task.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use milepost::ErrorKind;
 use milepost_api::{CaptureAsked, CapturedForm, JobAsked, JobResult, LeftOutForm, LeftOutPath};
 use serde_json::json;
 
-use crate::args;
+use super::command::{CliCommand, Examples, Needs, Run};
+use crate::args::ScanOptions;
 use crate::backend::jobs::{self, JobFailed, Wording, absolute};
 use crate::backend::{Backend, hints, recovery};
 use crate::error::{Failure, Result};
@@ -14,8 +15,35 @@ use crate::output::{JobBar, Out, count, grouped, note, printable, size, words};
 
 /// Most files to name that were left out by size.
 const NAMED: usize = 5;
+use crate::store_locator::StoreArgs;
 
-pub fn run(source: &dyn Backend, args: &args::Capture, out: &mut Out) -> Result<()> {
+/// Capture a folder of files for a task.
+#[derive(Debug, clap::Args)]
+pub struct CaptureArgs {
+    /// The folder.
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub folder: PathBuf,
+    /// The task that the files belong to. Default: the task named after the folder, started if
+    /// there is none.
+    #[arg(long, value_name = "ID")]
+    pub task: Option<String>,
+    /// Also mark a checkpoint with this label. It must not be all digits.
+    #[arg(long)]
+    pub label: Option<String>,
+    #[command(flatten)]
+    pub scan: ScanOptions,
+}
+
+impl CliCommand for CaptureArgs {
+    const EXAMPLES: Examples = &[
+        ("capture", "this folder, for the task of its name"),
+        ("capture --task run work", "a folder, as part of a task"),
+    ];
+    const RUN: Run<Self> =
+        Run::OnStore(Needs { creates: StoreArgs::is_missing, ..Needs::WRITES }, run);
+}
+
+fn run(source: &dyn Backend, args: &CaptureArgs, out: &mut Out) -> Result<()> {
     check_name(&args.folder, args.task.as_deref())?;
     let asked = JobAsked::Capture(CaptureAsked {
         folder: absolute(&args.folder)?,

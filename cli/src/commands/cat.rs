@@ -1,15 +1,31 @@
 //! `cat`: the content of a captured file.
 
+use std::ffi::OsString;
+
 use milepost::ErrorKind;
 use serde_json::json;
 
 use super::captured_files;
-use crate::args;
+use super::command::{CliCommand, Examples, Needs, Run};
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::{Out, big, shell_word};
 
-pub fn run(source: &dyn Backend, args: &args::Cat, out: &mut Out) -> Result<()> {
+/// Print the content of a captured file.
+#[derive(Debug, clap::Args)]
+pub struct CatArgs {
+    /// The address of the point; see `milepost --help`.
+    pub address: String,
+    /// The path of the file in the folder.
+    pub path: OsString,
+}
+
+impl CliCommand for CatArgs {
+    const EXAMPLES: Examples = &[("cat run@good src/main.rs", "what was in the file then")];
+    const RUN: Run<Self> = Run::OnStore(Needs::GLANCES, run);
+}
+
+fn run(source: &dyn Backend, args: &CatArgs, out: &mut Out) -> Result<()> {
     let point = source.point(&args.address)?;
     let path = captured_files::tree_path(&args.path)?;
     let Some(file) = source.file(&point, &path)? else {

@@ -5,15 +5,52 @@ use std::collections::HashMap;
 use milepost_api::CheckpointForm;
 use serde::Serialize;
 
+use super::command::{CliCommand, Examples, Needs, Run};
+use super::restore::RestoreArgs;
+use super::rollback::RollbackArgs;
 use super::{checkpoints, restore, rollback};
-use crate::args;
+use crate::args::{FolderOptions, GoingBack};
 use crate::backend::{Backend, CheckpointsAsked};
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, Style, printable, words};
 use crate::picker::{self, End};
+use crate::store_locator::StoreArgs;
 use crate::terminal;
 
-pub fn run(source: &dyn Backend, args: &args::Checkpoint, out: &mut Out) -> Result<()> {
+/// Pick a checkpoint on the screen, and restore it. On a pipe, list the checkpoints by task.
+#[derive(Debug, clap::Args)]
+pub struct CheckpointArgs {
+    /// Only checkpoints of this task.
+    pub task: Option<String>,
+    /// Restore on Enter, without confirmation.
+    #[arg(long)]
+    pub yes: bool,
+    /// A description of the new lineage.
+    #[arg(short = 'm', long, alias = "message", value_name = "TEXT")]
+    pub description: Option<String>,
+}
+
+impl CliCommand for CheckpointArgs {
+    const EXAMPLES: Examples = &[
+        ("checkpoint", "choose one of all tasks, and go back to it"),
+        ("checkpoint run", "one of a task"),
+    ];
+    const RUN: Run<Self> = Run::OnStore(Needs::GLANCES, run);
+
+    fn needs(&self, usual: Needs, can_pick: bool) -> Needs {
+        if can_pick { Needs::PICKS } else { usual }
+    }
+
+    /// In a fresh folder there is nothing to pick from.
+    fn begin(&self, store: &StoreArgs, out: &mut Out) -> Result<bool> {
+        match self.task.is_none() && store.is_nowhere() {
+            true => none(out).map(|()| false),
+            false => Ok(true),
+        }
+    }
+}
+
+fn run(source: &dyn Backend, args: &CheckpointArgs, out: &mut Out) -> Result<()> {
     let task = args.task.as_deref().map(|id| source.task(id)).transpose()?;
     let task = task.map(|task| task.id);
     if !terminal::is_possible(out) {
@@ -23,9 +60,9 @@ pub fn run(source: &dyn Backend, args: &args::Checkpoint, out: &mut Out) -> Resu
         None => none(out),
         Some(End::Unchanged) => Ok(out.line("nothing was changed")?),
         Some(End::Restore { id, with_files }) => {
-            let back = args::GoingBack {
+            let back = GoingBack {
                 address: format!("@{id}"),
-                options: args::FolderOptions::default(),
+                options: FolderOptions::default(),
                 leave_others: false,
                 description: args.description.clone(),
             };
@@ -35,7 +72,7 @@ pub fn run(source: &dyn Backend, args: &args::Checkpoint, out: &mut Out) -> Resu
 }
 
 /// Runs `restore` without an address. Its options for files need an address.
-pub fn instead_of_restore(source: &dyn Backend, args: &args::Restore, out: &mut Out) -> Result<()> {
+pub fn instead_of_restore(source: &dyn Backend, args: &RestoreArgs, out: &mut Out) -> Result<()> {
     if args.files.is_some() || args.options.is_given() || args.leave_others {
         let message = "an address is needed with --files, --dry-run, --theirs, --keep-mine, \
                        --moved and --leave-others";
@@ -44,19 +81,14 @@ pub fn instead_of_restore(source: &dyn Backend, args: &args::Restore, out: &mut 
              files",
         ));
     }
-    let picked = args::Checkpoint { task: None, yes: false, description: args.description.clone() };
+    let picked = CheckpointArgs { task: None, yes: false, description: args.description.clone() };
     run(source, &picked, out)
 }
 
 /// Restores the picked checkpoint with the command that takes an address.
-fn go_back(
-    source: &dyn Backend,
-    back: args::GoingBack,
-    with_files: bool,
-    out: &mut Out,
-) -> Result<()> {
+fn go_back(source: &dyn Backend, back: GoingBack, with_files: bool, out: &mut Out) -> Result<()> {
     match with_files && source.has_folders() {
-        true => rollback::run(source, &args::Rollback { files: None, back }, out),
+        true => rollback::run(source, &RollbackArgs { files: None, back }, out),
         false => restore::to(source, &back, out),
     }
 }

@@ -10,7 +10,7 @@ use serde_json::json;
 use tempfile::TempPath;
 
 use super::conversion::Bars;
-use crate::args::Export;
+use super::export::ExportArgs;
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, big, count, note};
 
@@ -19,7 +19,7 @@ pub fn run(
     engine: &Engine,
     tasks: &[String],
     folder: &Path,
-    args: &Export,
+    args: &ExportArgs,
     out: &mut Out,
 ) -> Result<()> {
     if args.files || args.redact || args.output.is_some() {

@@ -7,7 +7,9 @@ use milepost::events::MarkStatus;
 use milepost_api::{CheckpointForm, Listed};
 use serde_json::Value;
 
-use crate::args;
+use super::command::{CliCommand, Examples, Needs, Run};
+use super::mark::Status;
+use crate::args::at_least_one;
 use crate::backend::{Backend, CheckpointsAsked};
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{FittedRow, FittedTable, NONE, Out, excerpt, hint, time_short, words};
@@ -20,7 +22,39 @@ const TITLES: [&str; 8] =
 /// Digits of an id in the list. Addresses take 8 or more.
 const DIGITS: usize = 12;
 
-pub fn run(source: &dyn Backend, args: &args::Checkpoints, out: &mut Out) -> Result<()> {
+/// List checkpoints, newest first.
+#[derive(Debug, clap::Args)]
+pub struct CheckpointsArgs {
+    /// Only checkpoints of this task.
+    pub task: Option<String>,
+    /// At most N checkpoints. `-20` is `-n 20`.
+    #[arg(short = 'n', long, alias = "last", value_name = "N", value_parser = at_least_one,
+          allow_negative_numbers = true)]
+    pub limit: Option<usize>,
+    /// Continue an earlier list that `--limit` cut off.
+    #[arg(long)]
+    pub cursor: Option<String>,
+    /// Only checkpoints with this value under this key of their metadata. May be given more than
+    /// once.
+    #[arg(long = "where", value_name = "KEY=JSON")]
+    pub filter: Vec<String>,
+    /// Only checkpoints with this status.
+    #[arg(long)]
+    pub status: Option<Status>,
+    /// Only checkpoints of the task with this alias, on any lineage.
+    #[arg(long, requires = "task")]
+    pub alias: Option<String>,
+}
+
+impl CliCommand for CheckpointsArgs {
+    const EXAMPLES: Examples = &[
+        ("checkpoints run", "those of a task"),
+        ("checkpoints --where step=3 --status success", "of all tasks, by metadata and status"),
+    ];
+    const RUN: Run<Self> = Run::OnStore(Needs::GLANCES_LONG, run);
+}
+
+fn run(source: &dyn Backend, args: &CheckpointsArgs, out: &mut Out) -> Result<()> {
     let task = args.task.as_deref().map(|id| source.task(id)).transpose()?;
     let filter = args.filter.iter().map(|text| condition(text)).collect::<Result<Vec<_>>>()?;
     let asked = CheckpointsAsked {

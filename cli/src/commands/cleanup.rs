@@ -1,12 +1,14 @@
 //! `cleanup`: removal of old checkpoints, and of events that nothing needs.
 
 use std::io::{self, IsTerminal as _};
+use std::time::Duration;
 
 use milepost_api::{Big, RetainedForm, RetentionAsked, RetentionForm};
 use serde_json::json;
 
+use super::command::{CliCommand, Examples, Needs, Run};
 use super::confirm::confirm;
-use crate::args::Cleanup;
+use crate::args::span;
 use crate::backend::Backend;
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, Style, bar, count, note, printable, size, words};
@@ -14,7 +16,88 @@ use crate::output::{Out, Style, bar, count, note, printable, size, words};
 /// Number of tasks from which on a bar is shown.
 const LONG: u64 = 100;
 
-pub fn run(source: &dyn Backend, args: &Cleanup, out: &mut Out) -> Result<()> {
+/// Remove old checkpoints, and events that nothing needs.
+#[derive(Debug, clap::Args)]
+pub struct CleanupArgs {
+    /// Only the tasks of this user.
+    #[arg(long, conflicts_with = "task")]
+    pub user: Option<String>,
+    /// Only this task.
+    #[arg(long)]
+    pub task: Option<String>,
+    /// Keep the newest N checkpoints of each task. This, --younger-than or --trim-before is
+    /// required: without one, the effects of some policies are printed.
+    #[arg(long, value_name = "N", value_parser = parse_keep)]
+    pub keep: Option<usize>,
+    /// Keep checkpoints younger than this: `90s`, `30m`, `12h` or `7d`. With --keep, keep both.
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    pub younger_than: Option<Duration>,
+    /// Remove the events before this point and the checkpoints there, and keep later ones and those
+    /// of other lineages. With --keep or --younger-than, keep what either keeps.
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["task", "user"])]
+    pub trim_before: Option<String>,
+    /// Keep the events that are needed to undo the last N restores. Default: 3.
+    #[arg(long, value_name = "N")]
+    pub undo: Option<u32>,
+    /// Remove marks only. Otherwise the events before the oldest kept checkpoint are removed too,
+    /// and its state stays.
+    #[arg(long)]
+    pub marks_only: bool,
+    /// Also drop lineages that no kept checkpoint and no undo needs.
+    #[arg(long, conflicts_with = "marks_only")]
+    pub drop_lineages: bool,
+    /// First export the tasks that change to `backups/` in the store, as a file for `import`.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub backup: bool,
+    /// Change nothing: print the plan.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do not ask.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub yes: bool,
+}
+
+impl CliCommand for CleanupArgs {
+    const EXAMPLES: Examples = &[
+        (
+            "cleanup --keep 10 --dry-run",
+            "what would go of all but the last ten checkpoints of each task",
+        ),
+        ("cleanup --keep 10", "show the plan, and remove after a question"),
+        (
+            "cleanup --younger-than 30d --yes",
+            "keep the checkpoints of the last 30 days; without a question",
+        ),
+    ];
+    const RUN: Run<Self> = Run::OnStore(Needs::NONE, run);
+
+    fn needs(&self, usual: Needs, _can_pick: bool) -> Needs {
+        Needs { only_reads: self.dry_run, ..usual }
+    }
+
+    fn left_to_user(&self) -> Option<&'static str> {
+        let hint = "the user decides on what is gone for good: the same command with `--dry-run` \
+                    says what that is";
+        (!self.dry_run).then_some(hint)
+    }
+}
+
+/// Parses a number of kept checkpoints.
+fn parse_keep(text: &str) -> Result<usize, String> {
+    let most = RetentionAsked::KEEP_MAX;
+    let number = text.parse().ok().filter(|number| *number <= most);
+    number.ok_or_else(|| format!("keep 0 to {most} checkpoints"))
+}
+
+/// Parses a whole number and a unit. A fraction of a second would be lost in a request.
+fn age(text: &str) -> Result<Duration, String> {
+    match span(text).filter(|age| age.subsec_nanos() == 0) {
+        Some(age) => Ok(age),
+        None => Err("an age is a whole number and s, m, h or d, as in 90s, 30m, 12h or 7d".into()),
+    }
+}
+
+fn run(source: &dyn Backend, args: &CleanupArgs, out: &mut Out) -> Result<()> {
     let task = args.task.as_deref().map(|id| source.task(id)).transpose()?;
     let before = args.trim_before.as_deref().map(|address| source.point(address)).transpose()?;
     let asked = policy(args, task.map(|task| task.id), before.map(|point| point.address));
@@ -54,7 +137,7 @@ pub fn run(source: &dyn Backend, args: &Cleanup, out: &mut Out) -> Result<()> {
 
 /// Returns the policy of the arguments. `task` is the id in the store, and `trim_before` a resolved
 /// address.
-fn policy(args: &Cleanup, task: Option<String>, trim_before: Option<String>) -> RetentionAsked {
+fn policy(args: &CleanupArgs, task: Option<String>, trim_before: Option<String>) -> RetentionAsked {
     RetentionAsked {
         keep_count: args.keep,
         younger_than_seconds: args.younger_than.map(|age| Big(age.as_secs())),
@@ -218,4 +301,33 @@ fn print(done: &RetentionForm, out: &mut Out) -> Result<()> {
         true => out.advice(format!("nothing was changed; after a cleanup {hint}")),
         false => out.advice(hint),
     }?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_checkpoints_are_kept_as_a_request_can_name() {
+        assert_eq!((parse_keep("0"), parse_keep("1000000")), (Ok(0), Ok(1_000_000)));
+        for wrong in ["1000001", "-1", "ten", ""] {
+            assert!(parse_keep(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_age_is_a_whole_number_and_a_unit() {
+        let seconds = |text| age(text).map(|age| age.as_secs());
+        assert_eq!(seconds("90s"), Ok(90));
+        assert_eq!(seconds("30m"), Ok(1800));
+        assert_eq!(seconds("12h"), Ok(43_200));
+        assert_eq!(seconds("7d"), Ok(604_800));
+        assert_eq!(seconds("0s"), Ok(0));
+        for wrong in ["", "7", "d", "7w", "-7d", "+7d", "1.5h", "7 d", "7dd", "7d7", "1500ms"] {
+            let error = age(wrong).expect_err(wrong);
+            assert!(error.contains("s, m, h or d"), "{wrong}: {error}");
+        }
+        assert!(age("99999999999999999d").is_err());
+        assert!(age("99999999999999999999d").is_err());
+    }
 }

@@ -3,13 +3,29 @@
 use milepost_api::{CompactAsked, CompactedForm, DiskForm, JobAsked, JobResult, Remedy};
 use serde_json::{Value, json};
 
-use crate::args::Compact;
+use super::command::{CliCommand, Examples, Needs, Run};
 use crate::backend::Backend;
 use crate::backend::jobs::{self, JobFailed, Wording};
 use crate::error::{Failure, Result};
 use crate::output::{JobBar, Out, printable, size};
 
-pub fn run(source: &dyn Backend, args: &Compact, out: &mut Out) -> Result<()> {
+/// Remove erased, trimmed, dropped and deleted content from the disk.
+#[derive(Debug, clap::Args)]
+pub struct CompactArgs {
+    /// Change nothing: print the size of the store and the free space that compaction needs.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Begin even if the free space seems too small.
+    #[arg(long)]
+    pub force: bool,
+}
+
+impl CliCommand for CompactArgs {
+    const EXAMPLES: Examples = &[("compact", "remove dropped content from the disk")];
+    const RUN: Run<Self> = Run::OnStore(Needs { attached: true, ..Needs::NONE }, run);
+}
+
+fn run(source: &dyn Backend, args: &CompactArgs, out: &mut Out) -> Result<()> {
     let plan = compact(source, CompactAsked { dry_run: true, force: args.force }, out)?;
     if !out.json {
         out.line(room(&plan))?;

@@ -2,16 +2,55 @@
 
 // tidy: one command
 
+use std::path::PathBuf;
+
 use serde_json::{Map, Value, json};
 
-use crate::args::ConfigCheck;
+use super::command::{CliCommand, Examples, Run};
+use crate::args::ServeFlags;
 use crate::config::Config;
 use crate::defaults::{Defaults, VARIABLE};
 use crate::error::Result;
 use crate::output::{Out, hint, printable};
 
+/// List your defaults and aliases, and check the configuration of `serve`.
+#[derive(Debug, clap::Args)]
+pub struct ConfigArgs {
+    #[command(subcommand)]
+    pub what: ConfigCommand,
+}
+
+impl CliCommand for ConfigArgs {
+    const EXAMPLES: Examples = &[
+        ("config list", "your defaults and aliases"),
+        ("config check", "what `serve` would do, and where each setting is from"),
+    ];
+    const RUN: Run<Self> = Run::Alone(|_, args, out| match &args.what {
+        ConfigCommand::Check(args) => check(args, out),
+        ConfigCommand::List => list(out),
+    });
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub enum ConfigCommand {
+    /// Check all settings of `serve`, and print each with its source.
+    Check(ConfigCheck),
+    /// List your defaults and aliases, which `milepost/config.toml` in your configuration folder
+    /// adds to commands.
+    List,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ConfigCheck {
+    /// A settings file in TOML. Default: MILEPOST_CONFIG.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    #[command(flatten)]
+    pub flags: ServeFlags,
+}
+
 /// Prints each setting with its origin.
-pub fn check(args: &ConfigCheck, out: &mut Out) -> Result<()> {
+fn check(args: &ConfigCheck, out: &mut Out) -> Result<()> {
     let config = Config::gather(&args.flags, args.config.as_deref())?;
     if out.json {
         let mut all = Map::new();
@@ -35,8 +74,8 @@ pub fn check(args: &ConfigCheck, out: &mut Out) -> Result<()> {
 }
 
 /// Prints the defaults and aliases of the user.
-pub fn list(out: &mut Out) -> Result<()> {
-    let Defaults { file, added, aliases } = Defaults::read()?;
+fn list(out: &mut Out) -> Result<()> {
+    let Defaults { file, added, aliases } = Defaults::read(&super::command())?;
     if out.json {
         return Ok(out.json(&json!({ "file": file, "defaults": added, "aliases": aliases }))?);
     }

@@ -1,10 +1,11 @@
 //! `delete`: a task, or all tasks of a user, for good.
 
+use clap::ArgGroup;
 use milepost_api::{CountsForm, TaskStatsForm, UserForm};
 use serde_json::json;
 
+use super::command::{CliCommand, Examples, Needs, Run};
 use super::confirm::confirm;
-use crate::args::Delete;
 use crate::backend::Backend;
 use crate::error::{Failure, Result};
 use crate::output::{Out, bar, big, count, printable, size};
@@ -12,7 +13,33 @@ use crate::output::{Out, bar, big, count, printable, size};
 /// Number of tasks from which on a bar is shown.
 const LONG: u64 = 100;
 
-pub fn run(source: &dyn Backend, args: &Delete, out: &mut Out) -> Result<()> {
+/// Delete a task, or all tasks of a user, for good.
+#[derive(Debug, clap::Args)]
+#[command(group(ArgGroup::new("what").args(["task", "user"]).required(true)))]
+pub struct DeleteArgs {
+    /// The task's id.
+    pub task: Option<String>,
+    /// All tasks of this user.
+    #[arg(long)]
+    pub user: Option<String>,
+    /// Do not ask.
+    #[arg(long)]
+    pub yes: bool,
+}
+
+impl CliCommand for DeleteArgs {
+    const EXAMPLES: Examples = &[
+        ("delete run", "a task, for good"),
+        ("delete --user ana --yes", "all of ana's, without asking"),
+    ];
+    const RUN: Run<Self> = Run::OnStore(Needs::NONE, run);
+
+    fn left_to_user(&self) -> Option<&'static str> {
+        Some("what it removes is gone for good: ask the user, who runs the same command")
+    }
+}
+
+fn run(source: &dyn Backend, args: &DeleteArgs, out: &mut Out) -> Result<()> {
     let (tasks, total, what) = match (&args.task, &args.user) {
         (Some(id), _) => of_task(source, id)?,
         (None, Some(user)) => of_user(source, user)?,

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::ffi::OsString;
 
 use milepost::ErrorKind;
 use milepost::state::ChangeKind;
 use milepost_api::{ChangeForm, PointForm};
 use serde_json::Value;
 
-use crate::args;
+use super::command::{CliCommand, Examples, Needs, Run};
+use super::file_diff;
+use super::on_store::needed;
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::{Out, Style, count, excerpt, hint, printable, shell_word};
@@ -16,7 +19,46 @@ use crate::output::{Out, Style, count, excerpt, hint, printable, shell_word};
 /// Longest excerpt of a value, in columns.
 const EXCERPT: usize = 80;
 
-pub fn run(source: &dyn Backend, args: &args::Diff, out: &mut Out) -> Result<()> {
+/// Compare the states or the files at two points.
+#[derive(Debug, clap::Args)]
+pub struct DiffArgs {
+    /// The address of the first point.
+    pub before: String,
+    /// The address of the second point.
+    pub after: String,
+    /// Compare the captured files, not the states.
+    #[arg(long)]
+    pub files: bool,
+    /// Print values whole, and also the offsets and call ids of messages, which differ by their
+    /// position alone.
+    #[arg(long, conflicts_with = "files")]
+    pub full: bool,
+    /// Print only the numbers of added and removed lines of each file.
+    #[arg(long, requires = "files")]
+    pub stat: bool,
+    /// Only files at or below these paths of the folder.
+    #[arg(value_name = "PATH", requires = "files")]
+    pub paths: Vec<OsString>,
+}
+
+impl CliCommand for DiffArgs {
+    const EXAMPLES: Examples = &[
+        ("diff run@good run", "what has changed since"),
+        ("diff run/0 other", "between lineages of two tasks"),
+        ("diff run@good run --files", "the files, line by line"),
+        ("diff run@good run --json", "a JSON patch (RFC 6902)"),
+    ];
+    const RUN: Run<Self> = Run::OnStore(Needs::GLANCES_LONG, run);
+
+    fn needs(&self, usual: Needs, _can_pick: bool) -> Needs {
+        Needs { store: self.files, ..usual }
+    }
+}
+
+fn run(source: &dyn Backend, args: &DiffArgs, out: &mut Out) -> Result<()> {
+    if args.files {
+        return file_diff::run(needed(source, "`diff --files`")?, args, out);
+    }
     let (before, after) = (source.point(&args.before)?, source.point(&args.after)?);
     if out.json {
         return Ok(out.json(&source.patch(&before, &after)?)?);

@@ -3,14 +3,37 @@
 use milepost::ErrorKind;
 use milepost_api::{EraseAsked, ErasedForm, calls};
 
+use super::command::{CliCommand, Examples, Needs, Run};
 use super::confirm::confirm;
 use super::show;
-use crate::args::Erase;
 use crate::backend::Backend;
 use crate::error::{Failure, Result};
 use crate::output::{Out, printable, time_short, words};
 
-pub fn run(source: &dyn Backend, args: &Erase, out: &mut Out) -> Result<()> {
+/// Erase the content of one event, for good.
+#[derive(Debug, clap::Args)]
+pub struct EraseArgs {
+    /// The address of the event, as for `show`: TASK@N.
+    pub address: String,
+    /// The reason. It is kept.
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+    /// Do not ask.
+    #[arg(long)]
+    pub yes: bool,
+}
+
+impl CliCommand for EraseArgs {
+    const EXAMPLES: Examples =
+        &[("erase run@17", "what event 17 says, for good; that it was there stays")];
+    const RUN: Run<Self> = Run::OnStore(Needs::NONE, run);
+
+    fn left_to_user(&self) -> Option<&'static str> {
+        Some("what it removes is gone for good: ask the user, who runs the same command")
+    }
+}
+
+fn run(source: &dyn Backend, args: &EraseArgs, out: &mut Out) -> Result<()> {
     let point = source.point(&args.address)?;
     let event = show::event(source, &point)?.event;
     let place = words::address(&point.task, point.lineage, event.offset.0);

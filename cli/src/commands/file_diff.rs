@@ -5,8 +5,8 @@ use milepost_workspace::{EntryKind, FileChange, FileChanges, Item, Snapshot, Tre
 use serde_json::{Value, json};
 
 use super::captured_files;
+use super::diff::DiffArgs;
 use super::text_diff::{self, Compared};
-use crate::args;
 use crate::backend::captures;
 use crate::error::Result;
 use crate::output::{Out, Style, count, size};
@@ -71,7 +71,7 @@ impl Change {
 const LEFT_OUT: &str = "left_out";
 const TAKEN_IN: &str = "taken_in";
 
-pub fn run(engine: &Engine, args: &args::Diff, out: &mut Out) -> Result<()> {
+pub fn run(engine: &Engine, args: &DiffArgs, out: &mut Out) -> Result<()> {
     let paths = args.paths.iter().map(|path| captured_files::tree_path(path));
     let paths = paths.collect::<Result<Vec<_>>>()?;
     let before = captures::snapshot(engine, &args.before)?;

@@ -1,17 +1,37 @@
 //! `files`: the files of a capture, and those that were left out.
 
+use std::ffi::OsString;
+
 use milepost_api::FileForm;
 use milepost_workspace::{Snapshot, TreePath};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{captured_files, needed};
-use crate::args;
+use super::captured_files;
+use super::command::{CliCommand, Examples, Needs, Run};
+use super::on_store::needed;
 use crate::backend::{Backend, captures};
 use crate::error::Result;
 use crate::output::{Out, big};
 
-pub fn run(source: &dyn Backend, args: &args::Files, out: &mut Out) -> Result<()> {
+/// List the files of the last capture before a point.
+#[derive(Debug, clap::Args)]
+pub struct FilesArgs {
+    /// The address of the point; see `milepost --help`.
+    pub address: String,
+    /// Only files at or below this path of the folder.
+    pub path: Option<OsString>,
+    /// List the entries that were left out, and the reasons.
+    #[arg(long)]
+    pub skips: bool,
+}
+
+impl CliCommand for FilesArgs {
+    const EXAMPLES: Examples = &[("files run@good", "what was captured last before there")];
+    const RUN: Run<Self> = Run::OnStore(Needs::GLANCES_LONG, run);
+}
+
+fn run(source: &dyn Backend, args: &FilesArgs, out: &mut Out) -> Result<()> {
     let within = match &args.path {
         Some(path) => Some(captured_files::tree_path(path)?),
         None => None,

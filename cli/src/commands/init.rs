@@ -5,13 +5,33 @@ use std::path::{Path, PathBuf};
 use milepost::Options;
 use serde_json::json;
 
-use crate::args;
+use super::command::{CliCommand, Examples, Run};
 use crate::error::{Failure, Result, USAGE};
 use crate::output::Out;
 use crate::outside;
 use crate::store_locator::{FOLDER, SETTINGS, StoreArgs};
 
-pub fn run(store: &StoreArgs, args: &args::Init, out: &mut Out) -> Result<()> {
+/// Create a store for a project. `capture`, `run`, `mark`, `record` and `import` do it, too.
+#[derive(Debug, clap::Args)]
+pub struct InitArgs {
+    /// The project.
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub folder: PathBuf,
+    /// Create the store in your data folder, not in the project: it stays when the project is
+    /// removed. Commands in the project find it by the path of the project.
+    #[arg(long)]
+    pub outside: bool,
+}
+
+impl CliCommand for InitArgs {
+    const EXAMPLES: Examples = &[
+        ("init", "a store in this folder, as `.milepost`"),
+        ("init --outside", "a store in your data folder, which stays without this one"),
+    ];
+    const RUN: Run<Self> = Run::Alone(run);
+}
+
+fn run(store: &StoreArgs, args: &InitArgs, out: &mut Out) -> Result<()> {
     if let Some(dir) = store.named() {
         return named(store, &dir, args, out);
     }
@@ -48,7 +68,7 @@ pub fn run(store: &StoreArgs, args: &args::Init, out: &mut Out) -> Result<()> {
 }
 
 /// Creates the store at the place that `--store` or MILEPOST_STORE names.
-fn named(store: &StoreArgs, dir: &Path, args: &args::Init, out: &mut Out) -> Result<()> {
+fn named(store: &StoreArgs, dir: &Path, args: &InitArgs, out: &mut Out) -> Result<()> {
     if args.outside || args.folder != Path::new(".") {
         return Err(Failure::new("--store names the place of the store, and so does the rest")
             .code_of(USAGE)

@@ -2,7 +2,7 @@
 
 use milepost_api::{JobForm, JobState};
 
-use crate::args;
+use super::command::{CliCommand, Examples, Needs, Run};
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::{Out, age, count, excerpt, printable, size};
@@ -11,7 +11,20 @@ use crate::store_locator::now_us;
 /// Most characters of an error in the list.
 const ERROR_MAX: usize = 60;
 
-pub fn run(source: &dyn Backend, args: &args::Jobs, out: &mut Out) -> Result<()> {
+/// List the captures, restores and other jobs of the program that has the store open.
+#[derive(Debug, clap::Args)]
+pub struct JobsArgs {
+    /// Ask the job with this id to end. A restore that has begun to change files ends whole.
+    #[arg(long, value_name = "ID")]
+    pub cancel: Option<String>,
+}
+
+impl CliCommand for JobsArgs {
+    const EXAMPLES: Examples = &[("jobs --cancel 7", "end a capture that takes too long")];
+    const RUN: Run<Self> = Run::OnStore(Needs::NONE, run);
+}
+
+fn run(source: &dyn Backend, args: &JobsArgs, out: &mut Out) -> Result<()> {
     if let Some(id) = &args.cancel {
         let job = source.cancel_job(id)?;
         if out.json {

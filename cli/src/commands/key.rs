@@ -6,14 +6,28 @@ use std::fs::OpenOptions;
 use std::io::Write;
 #[cfg(unix)]
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use super::command::{CliCommand, Examples, Run};
 use crate::error::{Failure, Result};
 use crate::output::Out;
 
-pub fn run(path: &Path, out: &mut Out) -> Result<()> {
+/// Create a key file for keyed stores.
+#[derive(Debug, clap::Args)]
+pub struct KeyArgs {
+    /// The file. It must not exist.
+    pub file: PathBuf,
+}
+
+impl CliCommand for KeyArgs {
+    const EXAMPLES: Examples =
+        &[("key store.key", "then `--key-file store.key` with each command")];
+    const RUN: Run<Self> = Run::Alone(|_, args, out| run(&args.file, out));
+}
+
+fn run(path: &Path, out: &mut Out) -> Result<()> {
     let secret = milepost::internals::new_secret()?;
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

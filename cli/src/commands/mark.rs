@@ -1,16 +1,71 @@
 //! `mark`: a checkpoint at a point.
 
+use milepost::events::MarkStatus;
 use milepost::{ErrorKind, Json};
 use milepost_api::{MarkGiven, PointForm};
 use serde_json::Value;
 
-use crate::args;
+use super::command::{CliCommand, Examples, Needs, Run};
 use crate::backend::{Backend, hints};
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, excerpt, note, printable, words};
-use crate::store_locator;
+use crate::store_locator::{self, StoreArgs};
 
-pub fn run(source: &dyn Backend, args: &args::Mark, out: &mut Out) -> Result<()> {
+/// Mark a checkpoint at a point.
+#[derive(Debug, clap::Args)]
+#[command(allow_missing_positional = true)]
+pub struct MarkArgs {
+    /// The address of the point; see `milepost --help`. Default: the head of the task named after
+    /// this folder or the nearest one above it in the project; if there is none, a task for this
+    /// folder is started.
+    pub address: Option<String>,
+    /// The label. It must not be all digits.
+    pub label: String,
+    /// An id that another system uses for the checkpoint: `@ALIAS` is its address. May be given
+    /// more than once.
+    #[arg(long)]
+    pub alias: Vec<String>,
+    /// The status of the work up to the point.
+    #[arg(long, default_value = "success")]
+    pub status: Status,
+    /// Metadata for `checkpoints --where`, as a JSON object.
+    #[arg(long, value_name = "JSON")]
+    pub metadata: Option<String>,
+}
+
+impl CliCommand for MarkArgs {
+    const EXAMPLES: Examples = &[
+        ("mark good", "the head of the task of this folder"),
+        ("mark run good", "the head of a task, as `run@good` from now on"),
+        ("mark run@17 before-it-broke --status failure", "an earlier point"),
+    ];
+    const RUN: Run<Self> = Run::OnStore(Needs::WRITES, run);
+
+    fn needs(&self, usual: Needs, _can_pick: bool) -> Needs {
+        match self.address {
+            Some(_) => usual,
+            None => Needs { creates: StoreArgs::is_missing, ..usual },
+        }
+    }
+}
+
+/// Status of a checkpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Status {
+    Success,
+    Failure,
+}
+
+impl From<Status> for MarkStatus {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Success => Self::Success,
+            Status::Failure => Self::Failure,
+        }
+    }
+}
+
+fn run(source: &dyn Backend, args: &MarkArgs, out: &mut Out) -> Result<()> {
     let point = match &args.address {
         Some(address) => source.point(address)?,
         None => {

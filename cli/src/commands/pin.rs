@@ -5,7 +5,7 @@ use milepost_api::calls::{Pin, Pins, Unpin};
 use milepost_api::{PinAsked, PinForm, PointForm};
 use serde_json::json;
 
-use crate::args;
+use super::command::{CliCommand, Examples, Needs, Run};
 use crate::backend::Backend;
 use crate::error::{Failure, Result};
 use crate::output::{Out, excerpt, printable, time_short, words};
@@ -13,7 +13,48 @@ use crate::output::{Out, excerpt, printable, time_short, words};
 /// Digits of a printed id. Addresses take 8 or more.
 const DIGITS: usize = 12;
 
-pub fn pin(source: &dyn Backend, args: &args::Pin, out: &mut Out) -> Result<()> {
+/// Protect a checkpoint, and the events it needs, from `cleanup`.
+#[derive(Debug, clap::Args)]
+pub struct PinArgs {
+    /// The address of a checkpoint: TASK@LABEL, TASK~N or @HEX.
+    pub address: String,
+    /// The reason.
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+}
+
+impl CliCommand for PinArgs {
+    const EXAMPLES: Examples = &[("pin run@good", "no cleanup takes it")];
+    const RUN: Run<Self> = Run::OnStore(Needs::NONE, pin);
+}
+
+/// Remove a pin.
+#[derive(Debug, clap::Args)]
+pub struct UnpinArgs {
+    /// The address of a checkpoint: TASK@LABEL, TASK~N or @HEX.
+    pub address: String,
+}
+
+impl CliCommand for UnpinArgs {
+    const EXAMPLES: Examples = &[("unpin run@good", "cleanups may take it again")];
+    const RUN: Run<Self> =
+        Run::OnStore(Needs::NONE, |source, args, out| unpin(source, &args.address, out));
+}
+
+/// List the pinned checkpoints of a task.
+#[derive(Debug, clap::Args)]
+pub struct PinsArgs {
+    /// The task's id.
+    pub task: String,
+}
+
+impl CliCommand for PinsArgs {
+    const EXAMPLES: Examples = &[("pins run", "what no cleanup takes")];
+    const RUN: Run<Self> =
+        Run::OnStore(Needs::GLANCES_LONG, |source, args, out| list(source, &args.task, out));
+}
+
+fn pin(source: &dyn Backend, args: &PinArgs, out: &mut Out) -> Result<()> {
     let (point, id) = checkpoint(source, &args.address)?;
     let body = PinAsked { reason: args.reason.clone() };
     let pin = source.call(Pin::new(id.to_string(), body))?;
@@ -26,7 +67,7 @@ pub fn pin(source: &dyn Backend, args: &args::Pin, out: &mut Out) -> Result<()> 
     Ok(out.advice(hint)?)
 }
 
-pub fn unpin(source: &dyn Backend, address: &str, out: &mut Out) -> Result<()> {
+fn unpin(source: &dyn Backend, address: &str, out: &mut Out) -> Result<()> {
     let (point, id) = checkpoint(source, address)?;
     let pins = source.call(Pins::new(&point.task))?.items;
     let was_pinned = pins.iter().any(|pin| pin.checkpoint == id);
@@ -46,7 +87,7 @@ pub fn unpin(source: &dyn Backend, address: &str, out: &mut Out) -> Result<()> {
     Ok(out.line(printable(&said))?)
 }
 
-pub fn list(source: &dyn Backend, id: &str, out: &mut Out) -> Result<()> {
+fn list(source: &dyn Backend, id: &str, out: &mut Out) -> Result<()> {
     let pins = source.call(Pins::new(source.task(id)?.id))?.items;
     if out.json {
         return Ok(out.json(&pins)?);

@@ -1,17 +1,47 @@
 //! `recover`: undoes interrupted restores of folders.
 
+use std::path::PathBuf;
+
 use milepost_api::{FolderAsked, JobAsked, JobResult, RecoverAsked, RecoveryForm};
 use milepost_service::jobs::place;
 use serde_json::{Value, json};
 
+use super::command::{CliCommand, Examples, Needs, Run};
 use super::workspace_args;
-use crate::args;
+use crate::args::Paths;
 use crate::backend::Backend;
 use crate::backend::jobs::{self, Wording, absolute};
 use crate::error::Result;
 use crate::output::{JobBar, Out, printable, time_short};
 
-pub fn run(source: &dyn Backend, args: &args::Recover, out: &mut Out) -> Result<()> {
+/// Take back interrupted restores of folders.
+#[derive(Debug, clap::Args)]
+pub struct RecoverArgs {
+    /// Only restores of this task.
+    pub task: Option<String>,
+    /// The folder, if it was moved, or if the task or the store is not your own. Default: the
+    /// folder in which the restore began.
+    #[arg(long, alias = "dir", value_name = "DIR", requires = "task")]
+    pub files: Option<PathBuf>,
+    #[command(flatten)]
+    pub paths: Paths,
+    /// Accept the folder even if it is your home folder or contains it.
+    #[arg(long, requires = "files")]
+    pub anyway: bool,
+    /// End the restore, and leave the folder as it is.
+    #[arg(long, requires = "task", conflicts_with_all = ["files", "theirs", "keep_mine"])]
+    pub give_up: bool,
+}
+
+impl CliCommand for RecoverArgs {
+    const EXAMPLES: Examples = &[
+        ("recover", "end interrupted restores"),
+        ("recover run --give-up", "and leave the folder as it is"),
+    ];
+    const RUN: Run<Self> = Run::OnStore(Needs::WRITES, run);
+}
+
+fn run(source: &dyn Backend, args: &RecoverArgs, out: &mut Out) -> Result<()> {
     let task = match &args.task {
         Some(id) => Some(source.task(id)?.id),
         None => None,

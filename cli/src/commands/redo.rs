@@ -5,13 +5,26 @@
 use milepost::ErrorKind;
 use milepost_api::calls::Redo;
 
+use super::command::{CliCommand, Examples, Needs, Run};
 use super::switch;
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::{Out, words};
 
-pub fn run(source: &dyn Backend, task: &str, out: &mut Out) -> Result<()> {
-    let had = source.task(task)?;
+/// Take the last undo of a task back. Files stay as they are.
+#[derive(Debug, clap::Args)]
+pub struct RedoArgs {
+    /// The task's id.
+    pub task: String,
+}
+
+impl CliCommand for RedoArgs {
+    const EXAMPLES: Examples = &[("redo run", "take the last undo back")];
+    const RUN: Run<Self> = Run::OnStore(Needs::WRITES, run);
+}
+
+fn run(source: &dyn Backend, args: &RedoArgs, out: &mut Out) -> Result<()> {
+    let had = source.task(&args.task)?;
     let name = words::encode(&had.id);
     let redone =
         source.change(&had.id, Redo::new(&had.id)).map_err(|failure| match failure.kind() {

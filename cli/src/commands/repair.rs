@@ -4,12 +4,32 @@ use milepost::ErrorKind;
 use milepost::repair::{LostEvents, RepairReport};
 use serde_json::json;
 
-use crate::args::Repair;
+use super::command::{CliCommand, Examples, Run};
 use crate::error::{CORRUPT, Failure, Result};
 use crate::output::{Out, Style, big, printable};
 use crate::store_locator::StoreArgs;
 
-pub fn run(store: &StoreArgs, args: &Repair, out: &mut Out) -> Result<()> {
+/// Repair damage, and report losses.
+#[derive(Debug, clap::Args)]
+pub struct RepairArgs {
+    /// Change nothing: repair a copy, which needs as much space, and print the result.
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+impl CliCommand for RepairArgs {
+    const EXAMPLES: Examples =
+        &[("repair --dry-run", "what it would do"), ("repair", "mend it, and say what is lost")];
+    const RUN: Run<Self> = Run::Alone(run);
+
+    fn left_to_user(&self) -> Option<&'static str> {
+        let hint =
+            "the user decides on what is lost: `milepost repair --dry-run` says what that is";
+        (!self.dry_run).then_some(hint)
+    }
+}
+
+fn run(store: &StoreArgs, args: &RepairArgs, out: &mut Out) -> Result<()> {
     let (dir, options) = store.there()?;
     let report = milepost::repair::repair(&dir, &options, args.dry_run).map_err(|error| {
         let is_damaged = error.kind() == ErrorKind::Corrupt;

@@ -7,15 +7,79 @@ use std::time::Duration;
 
 use milepost_api::{EventForm, PointForm};
 
+use super::command::{CliCommand, Examples, Needs, Run};
 use super::log::Entry;
-use super::needed;
-use crate::args::{Replay, Speed};
+use super::on_store::needed;
+use crate::args::span;
 use crate::backend::Backend;
 use crate::error::{CORRUPT, Failure, Result};
 use crate::output::{Out, Style, count, printable};
 use crate::secrets;
 
-pub fn run(source: &dyn Backend, args: &Replay, out: &mut Out) -> Result<()> {
+const MORE: &str = "\
+On a terminal each event is a line; elsewhere it is a line of JSON. The command behind `--` gets
+each event as JSON on its standard input; where it fails the replay ends.";
+
+/// Print events again, at their original pace or faster, or pass each to a command.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = MORE)]
+pub struct ReplayArgs {
+    /// The address of the point to stop before; see `milepost --help`.
+    pub address: String,
+    /// A factor of the original pace, or `max` for no waiting.
+    #[arg(long, value_name = "N|max", default_value = "1", value_parser = speed)]
+    pub speed: Speed,
+    /// The longest wait between two events.
+    #[arg(long, value_name = "SPAN", default_value = "5s", value_parser = longest)]
+    pub longest: Duration,
+    /// The offset to start from.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub from: u64,
+    /// Replay nothing: fold the task's events from the beginning, and from each snapshot, and
+    /// compare the states.
+    #[arg(long, conflicts_with_all = ["speed", "longest", "from", "command"])]
+    pub check: bool,
+    /// The command and its arguments.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+impl CliCommand for ReplayArgs {
+    const EXAMPLES: Examples = &[
+        (
+            "replay run --speed 10 --longest 1s",
+            "ten times as fast, and never waiting for more than a second",
+        ),
+        ("replay run --speed max -- ./handle", "each event to a command"),
+        ("replay run --check", "fold it in two ways, and compare"),
+    ];
+    const RUN: Run<Self> = Run::OnStore(Needs::GLANCES, run);
+
+    fn needs(&self, usual: Needs, _can_pick: bool) -> Needs {
+        if self.check { Needs { store: true, ..Needs::READS } } else { usual }
+    }
+}
+
+/// Speed of a replay.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Speed {
+    Times(f64),
+    Max,
+}
+
+fn speed(text: &str) -> Result<Speed, String> {
+    match text.parse::<f64>() {
+        _ if text == "max" => Ok(Speed::Max),
+        Ok(times) if times.is_finite() && times > 0.0 => Ok(Speed::Times(times)),
+        _ => Err("neither a number over 0 nor `max`".into()),
+    }
+}
+
+fn longest(text: &str) -> Result<Duration, String> {
+    span(text).ok_or_else(|| "a span is a whole number and ms, s, m, h or d, as in 500ms".into())
+}
+
+fn run(source: &dyn Backend, args: &ReplayArgs, out: &mut Out) -> Result<()> {
     let point = source.point(&args.address)?;
     if args.check {
         return check(source, &point, out);
@@ -41,7 +105,7 @@ pub fn run(source: &dyn Backend, args: &Replay, out: &mut Out) -> Result<()> {
 }
 
 /// Returns the wait until the next event. A clock that was set back gives no wait.
-fn wait(before: Option<u64>, now: u64, args: &Replay) -> Option<Duration> {
+fn wait(before: Option<u64>, now: u64, args: &ReplayArgs) -> Option<Duration> {
     let Speed::Times(times) = args.speed else {
         return None;
     };

@@ -1,16 +1,78 @@
 //! `restore`: back to a point, in a new lineage.
 
+use std::path::PathBuf;
+
 use milepost_api::RestoredForm;
 use serde_json::{Value, json};
 
+use super::command::{CliCommand, Examples, Needs, Run};
 use super::left_files::{Left, LeftFiles};
 use super::{checkpoint, rollback};
-use crate::args;
+use crate::args::{FolderOptions, GoingBack};
 use crate::backend::Backend;
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, printable, words};
+use crate::store_locator::StoreArgs;
 
-pub fn run(source: &dyn Backend, args: &args::Restore, out: &mut Out) -> Result<()> {
+/// Go back to a point: open a new lineage there, and make it the active one. With --files,
+/// restore only the files of a folder. Without an address, pick a checkpoint.
+#[derive(Debug, clap::Args)]
+pub struct RestoreArgs {
+    /// The address of the point; see `milepost --help`. Without an address, pick a checkpoint as in
+    /// `milepost checkpoint`.
+    pub address: Option<String>,
+    /// Restore the files of this folder, and leave the state as it is.
+    #[arg(long, alias = "dir", value_name = "DIR")]
+    pub files: Option<PathBuf>,
+    #[command(flatten)]
+    pub options: FolderOptions,
+    /// Only take back what the run changed, in calls of tools; leave what others changed since.
+    #[arg(long)]
+    pub leave_others: bool,
+    /// A description of the new lineage.
+    #[arg(short = 'm', long, alias = "message", value_name = "TEXT")]
+    pub description: Option<String>,
+}
+
+impl CliCommand for RestoreArgs {
+    const EXAMPLES: Examples = &[
+        ("restore run@good", "continue there, in a new lineage"),
+        ("restore run~1 -m 'try a smaller step'", "from the last checkpoint, and why"),
+        ("restore run@good --files .", "only the files of this folder"),
+    ];
+    const RUN: Run<Self> = Run::OnStore(Needs::WRITES, run);
+
+    fn needs(&self, usual: Needs, can_pick: bool) -> Needs {
+        match &self.address {
+            Some(_) if self.options.dry_run => Needs::READS,
+            Some(_) => usual,
+            None if can_pick => Needs::PICKS,
+            None => Needs::NONE,
+        }
+    }
+
+    /// In a fresh folder there is nothing to pick from.
+    fn begin(&self, store: &StoreArgs, out: &mut Out) -> Result<bool> {
+        match self.address.is_none() && self.files.is_none() && store.is_nowhere() {
+            true => checkpoint::none(out).map(|()| false),
+            false => Ok(true),
+        }
+    }
+}
+
+impl RestoreArgs {
+    /// Returns the arguments for a restore to `address`.
+    pub fn back(&self, address: &str) -> GoingBack {
+        GoingBack {
+            address: address.to_owned(),
+            options: self.options.clone(),
+            leave_others: self.leave_others,
+            description: self.description.clone(),
+        }
+    }
+}
+
+fn run(source: &dyn Backend, args: &RestoreArgs, out: &mut Out) -> Result<()> {
     let Some(address) = &args.address else {
         return checkpoint::instead_of_restore(source, args, out);
     };
@@ -29,7 +91,7 @@ pub fn run(source: &dyn Backend, args: &args::Restore, out: &mut Out) -> Result<
 }
 
 /// Restores a point, without a folder.
-pub fn to(source: &dyn Backend, back: &args::GoingBack, out: &mut Out) -> Result<()> {
+pub fn to(source: &dyn Backend, back: &GoingBack, out: &mut Out) -> Result<()> {
     let point = source.point(&back.address)?;
     let task = source.task(&point.task)?;
     if (point.lineage, point.offset) == (task.active, task.head) {

@@ -1,25 +1,48 @@
 //! `rollback`, and `restore` with `--files`: back to a point with the folder.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use milepost::Scope;
 use milepost_api::{FilesAsked, JobAsked, PointForm};
 
+use super::command::{CliCommand, Examples, Needs, Run};
 use super::workspace_args;
-use crate::args;
+use crate::args::GoingBack;
 use crate::backend::jobs::Wording;
 use crate::backend::{Backend, named};
 use crate::error::Result;
 use crate::output::{JobBar, Out, words};
 
-pub fn run(source: &dyn Backend, args: &args::Rollback, out: &mut Out) -> Result<()> {
+/// Go back to a point with the folder: restore state and files together, or neither.
+#[derive(Debug, clap::Args)]
+pub struct RollbackArgs {
+    /// The folder. Default: the captured one, if it exists.
+    #[arg(long, alias = "dir", value_name = "DIR")]
+    pub files: Option<PathBuf>,
+    #[command(flatten)]
+    pub back: GoingBack,
+}
+
+impl CliCommand for RollbackArgs {
+    const EXAMPLES: Examples = &[
+        ("rollback run@good", "state and files together"),
+        ("rollback run@good --dry-run", "only what would be done"),
+    ];
+    const RUN: Run<Self> = Run::OnStore(Needs::WRITES, run);
+
+    fn needs(&self, usual: Needs, _can_pick: bool) -> Needs {
+        if self.back.options.dry_run { Needs::READS } else { usual }
+    }
+}
+
+pub fn run(source: &dyn Backend, args: &RollbackArgs, out: &mut Out) -> Result<()> {
     go_back(source, &args.back, args.files.as_deref(), Scope::All, out)
 }
 
 /// Restores only the files of a folder, for `restore --files`.
 pub fn files_only(
     source: &dyn Backend,
-    asked: &args::GoingBack,
+    asked: &GoingBack,
     files: &Path,
     out: &mut Out,
 ) -> Result<()> {
@@ -28,7 +51,7 @@ pub fn files_only(
 
 fn go_back(
     source: &dyn Backend,
-    asked: &args::GoingBack,
+    asked: &GoingBack,
     files: Option<&Path>,
     scope: Scope,
     out: &mut Out,

@@ -7,9 +7,10 @@ use milepost::reading::row;
 use milepost_api::{EventForm, LineageForm, TaskForm};
 use serde::Serialize;
 
-use super::log::Needle;
+use super::command::{CliCommand, Examples, Needs, Run};
+use super::log::{Needle, kinds};
 use super::name_pattern::is_named;
-use crate::args::Search;
+use crate::args::whole;
 use crate::backend::{Backend, event_of};
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, Style, count, fitted, note, printable, words};
@@ -33,7 +34,7 @@ struct HitForm<'a> {
 
 /// The search, and what it has looked at.
 struct Found<'a> {
-    asked: &'a Search,
+    asked: &'a SearchArgs,
     text: Needle,
     left: u64,
     tasks: u64,
@@ -43,7 +44,36 @@ struct Found<'a> {
     failed: Option<Failure>,
 }
 
-pub fn run(source: &dyn Backend, args: &Search, out: &mut Out) -> Result<()> {
+/// Search the events of all tasks for a text.
+#[derive(Debug, clap::Args)]
+pub struct SearchArgs {
+    /// The text, in upper or lower case. A text with quotes is also found as JSON with other white
+    /// space: `"ok": false` finds `"ok":false`.
+    pub text: String,
+    /// Only tasks of this name; `*` matches any text.
+    #[arg(long, value_name = "PATTERN")]
+    pub task: Option<String>,
+    /// Only tasks of this user.
+    #[arg(long)]
+    pub user: Option<String>,
+    /// Only events of this kind. May be given more than once.
+    #[arg(long, value_name = "KIND", value_parser = kinds(), hide_possible_values = true)]
+    pub kind: Vec<String>,
+    /// Stop after N hits. `-20` is `-n 20`.
+    #[arg(short = 'n', long = "last", alias = "limit", value_name = "N",
+          value_parser = whole::<u64>, allow_negative_numbers = true)]
+    pub last: Option<u64>,
+}
+
+impl CliCommand for SearchArgs {
+    const EXAMPLES: Examples = &[
+        ("search 'permission denied'", "in all tasks"),
+        ("search IndentationError --task 'airline-*' --kind tool_returned", "in some results"),
+    ];
+    const RUN: Run<Self> = Run::OnStore(Needs::GLANCES_LONG, run);
+}
+
+fn run(source: &dyn Backend, args: &SearchArgs, out: &mut Out) -> Result<()> {
     if args.text.trim().is_empty() {
         return Err(Failure::new("the text to search for is empty")
             .code_of(USAGE)

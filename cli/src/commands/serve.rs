@@ -1,5 +1,6 @@
 //! `serve`: the store over HTTP.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use milepost::internals::threads;
@@ -12,8 +13,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing::{error, info};
 
 use super::allocator;
+use super::command::{CliCommand, Examples, Run};
 use super::token::UNTRUSTED;
-use crate::args::{LogFormat, Serve};
+use crate::args::{LogFormat, ServeFlags};
 use crate::config::{Config, Listen};
 use crate::error::{Failure, Result};
 use crate::output::{Out, note};
@@ -22,10 +24,30 @@ use crate::store_locator::StoreArgs;
 /// Idle time after which a thread that waits for the disk ends. Each of them keeps some memory.
 pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(1);
 
-pub fn run(mut store: StoreArgs, args: &Serve, out: &mut Out) -> Result<()> {
+/// Serve the store over HTTP until SIGTERM or Ctrl-C; see docs/HTTP.md.
+#[derive(Debug, clap::Args)]
+pub struct ServeArgs {
+    /// A settings file in TOML. Default: MILEPOST_CONFIG. `milepost config check` shows the
+    /// settings in effect.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    #[command(flatten)]
+    pub flags: ServeFlags,
+}
+
+impl CliCommand for ServeArgs {
+    const EXAMPLES: Examples = &[
+        ("serve", "on this machine, on port 7733"),
+        ("serve --listen 127.0.0.1:0 --json", "on a free port, which it prints"),
+    ];
+    const RUN: Run<Self> = Run::Alone(run);
+}
+
+fn run(store: &StoreArgs, args: &ServeArgs, out: &mut Out) -> Result<()> {
     allocator::start_again_with_settings();
     let config = Config::gather(&args.flags, args.config.as_deref())?;
     log_to_stderr(config.log_format()?, config.log_level()?);
+    let mut store = store.clone();
     store.dir = store.dir.or_else(|| config.store());
     milepost_server::raise_open_files();
     let states = config.states()?;

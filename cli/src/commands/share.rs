@@ -1,19 +1,56 @@
 //! `share`: writes a task as one HTML file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use milepost_api::{ShareAsked, SharePlanForm};
 use serde_json::json;
 
+use super::command::{CliCommand, Examples, Needs, Run};
 use super::confirm::confirm;
 use super::conversion::Bars;
-use crate::args::Share;
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::{Out, count, note, size};
 use crate::share_file::{shared, withheld_lines, write_file};
 
-pub fn run(source: &dyn Backend, args: &Share, out: &mut Out) -> Result<()> {
+/// Write a task as one HTML file, without secrets. A browser shows and verifies it without
+/// Milepost, and `import` reads it; see docs/SHARE.md.
+#[derive(Debug, clap::Args)]
+pub struct ShareArgs {
+    /// The task.
+    pub task: String,
+    /// The HTML file to write, or `-` for standard output.
+    #[arg(short, long, value_name = "FILE", required_unless_present = "dry_run")]
+    pub output: Option<PathBuf>,
+    /// Share all texts as they are, secrets included. Asks first.
+    #[arg(long)]
+    pub no_redact: bool,
+    /// Withhold events with a text that matches this regular expression, too.
+    #[arg(long, value_name = "REGEX")]
+    pub withhold: Vec<String>,
+    /// The largest file, in bytes: the longest texts are withheld first. Default: 32 MiB; at most
+    /// 256 MiB.
+    #[arg(long, value_name = "BYTES",
+          value_parser = clap::value_parser!(u64).range(1..=ShareAsked::MAX))]
+    pub max: Option<u64>,
+    /// Print what the file would have, and write nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do not ask.
+    #[arg(long)]
+    pub yes: bool,
+}
+
+impl CliCommand for ShareArgs {
+    const EXAMPLES: Examples = &[
+        ("share run -o run.html", "a file for a colleague's browser, without secrets"),
+        ("share run --dry-run", "its size, and what is withheld"),
+        ("share run -o run.html --withhold 'ACME-[0-9]+'", "without these numbers, either"),
+    ];
+    const RUN: Run<Self> = Run::OnStore(Needs { attached: true, ..Needs::READS }, run);
+}
+
+fn run(source: &dyn Backend, args: &ShareArgs, out: &mut Out) -> Result<()> {
     let task = source.task(&args.task)?.id;
     let asked = ShareAsked {
         redact: !args.no_redact,

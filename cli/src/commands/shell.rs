@@ -3,19 +3,44 @@
 // tidy: two commands
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap_complete::env::Shells;
 
-use crate::args::{self, Completions, Man};
+use super::command::{CliCommand, Examples, Run};
 use crate::error::{Failure, Result, UNMET, USAGE};
 use crate::output::Out;
 
 /// Addition to the script of bash, which splits words at the `@` of an address.
 const BASH: &str = include_str!("completions.bash");
 
+/// Print a script with which a shell completes commands, tasks and checkpoints. Bash reads it
+/// with `source <(milepost completions bash)`.
+#[derive(Debug, clap::Args)]
+pub struct CompletionsArgs {
+    /// bash, elvish, fish, powershell or zsh.
+    pub shell: String,
+}
+
+impl CliCommand for CompletionsArgs {
+    const EXAMPLES: Examples = &[("completions bash", "for `source <(milepost completions bash)`")];
+    const RUN: Run<Self> = Run::Alone(|_, args, out| completions(args, out));
+}
+
+/// Write pages for `man`.
+#[derive(Debug, clap::Args)]
+pub struct ManArgs {
+    /// The folder. It is created if it does not exist.
+    pub dir: PathBuf,
+}
+
+impl CliCommand for ManArgs {
+    const EXAMPLES: Examples = &[("man ~/.local/share/man/man1", "then `man milepost-log`")];
+    const RUN: Run<Self> = Run::Alone(|_, args, out| man(args, out));
+}
+
 /// Prints a script with which a shell asks this command for completions.
-pub fn completions(args: &Completions, out: &mut Out) -> Result<()> {
+fn completions(args: &CompletionsArgs, out: &mut Out) -> Result<()> {
     let shells = Shells::builtins();
     let Some(shell) = shells.completer(&args.shell) else {
         let known: Vec<&str> = shells.names().collect();
@@ -32,9 +57,9 @@ pub fn completions(args: &Completions, out: &mut Out) -> Result<()> {
 }
 
 /// Writes a page for `man` for each command.
-pub fn man(args: &Man, out: &mut Out) -> Result<()> {
+fn man(args: &ManArgs, out: &mut Out) -> Result<()> {
     let written = std::fs::create_dir_all(&args.dir)
-        .and_then(|()| clap_mangen::generate_to(args::command(), &args.dir))
+        .and_then(|()| clap_mangen::generate_to(super::command(), &args.dir))
         .and_then(|()| pages(&args.dir));
     let shown = args.dir.display();
     let pages = written.map_err(|error| {

@@ -5,7 +5,7 @@ use milepost::{Body, ErrorKind};
 use milepost_api::calls::{AliasQuery, Attachments};
 use milepost_api::{AttachmentForm, EventAt, EventForm, PointForm};
 
-use crate::args::Show;
+use super::command::{CliCommand, Examples, Needs, Run};
 use crate::backend::{Backend, hints};
 use crate::error::{Failure, Result};
 use crate::output::{Out, Style, count, excerpt, print_body, printable, time, words};
@@ -13,7 +13,23 @@ use crate::output::{Out, Style, count, excerpt, print_body, printable, time, wor
 /// Longest excerpt of attached data, in columns.
 const EXCERPT: usize = 60;
 
-pub fn run(source: &dyn Backend, args: &Show, out: &mut Out) -> Result<()> {
+/// Print the event at a point.
+#[derive(Debug, clap::Args)]
+pub struct ShowArgs {
+    /// The address of the point; see `milepost --help`. Of a task or a lineage, its last event.
+    pub address: String,
+    /// Print the body as JSON.
+    #[arg(long)]
+    pub raw: bool,
+}
+
+impl CliCommand for ShowArgs {
+    const EXAMPLES: Examples =
+        &[("show run@17", "event 17"), ("show run --json", "the last event, for a program")];
+    const RUN: Run<Self> = Run::OnStore(Needs::GLANCES_LONG, run);
+}
+
+fn run(source: &dyn Backend, args: &ShowArgs, out: &mut Out) -> Result<()> {
     let mut point = source.point(&args.address)?;
     // A task or lineage without a place is shown by its last event.
     let is_whole = !args.address.contains(['@', '~']) && point.offset.0 > 0;

@@ -1,23 +1,59 @@
 //! `start`: a new task, and the store if there is none.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use milepost::{ErrorKind, Json};
 use serde_json::json;
 
-use crate::args;
+use super::command::{CliCommand, Examples, Needs, Run};
+use super::on_store;
 use crate::backend::Backend;
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, printable, words};
+use crate::store_locator::StoreArgs;
+
+/// Start a task, and create the store if there is none.
+#[derive(Debug, clap::Args)]
+pub struct StartArgs {
+    /// The id of the new task.
+    pub task: String,
+    /// The owner. Default: you, by USER or USERNAME; with a service, the user of the token.
+    #[arg(long, value_name = "USER")]
+    pub user: Option<String>,
+    /// The state that the task begins with: a file with a JSON object.
+    #[arg(long, value_name = "FILE.json")]
+    pub initial: Option<PathBuf>,
+}
+
+impl CliCommand for StartArgs {
+    const EXAMPLES: Examples = &[
+        ("start run", "a new task of yours, without events"),
+        ("start run --user bob --initial state.json", "for another user, with a state"),
+    ];
+    const RUN: Run<Self> = Run::Alone(run);
+}
+
+fn run(store: &StoreArgs, args: &StartArgs, out: &mut Out) -> Result<()> {
+    // The file of the state is checked before a store is made for the task.
+    let initial = args.initial.as_deref().map(state).transpose()?;
+    let made = store.to_make()?;
+    // Also in a folder that is there.
+    let creates = |store: &StoreArgs| matches!(store.to_make(), Ok(Some(_)));
+    let needs = Needs { creates, ..Needs::WRITES };
+    let work = |source: &dyn Backend, out: &mut Out| {
+        start(source, args, initial.clone(), made.as_deref(), out)
+    };
+    on_store::run(store, needs, &work, out)
+}
 
 /// Starts the task. `made` is the folder of the store, if this command created it.
-pub fn run(
+fn start(
     source: &dyn Backend,
-    args: &args::Start,
+    args: &StartArgs,
+    initial: Option<Json>,
     made: Option<&Path>,
     out: &mut Out,
 ) -> Result<()> {
-    let initial = args.initial.as_deref().map(state).transpose()?;
     let name = words::encode(&args.task);
     let task = source.start(&args.task, args.user.as_deref(), initial);
     let task = task.map_err(|failure| match failure.kind() {
@@ -41,11 +77,6 @@ pub fn run(
         "next: `milepost run --task {name} -- COMMAND`, `milepost capture --task {name}` or \
          `milepost mark {name} LABEL`"
     ))?)
-}
-
-/// Checks the file of the state, before a store is made for the task.
-pub fn check(args: &args::Start) -> Result<()> {
-    args.initial.as_deref().map_or(Ok(()), |file| state(file).map(drop))
 }
 
 /// Reads the state that a task begins with.

@@ -5,8 +5,8 @@ use milepost_api::CheckpointForm;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::command::{CliCommand, Examples, Needs, Run};
 use super::pointers;
-use crate::args;
 use crate::backend::Backend;
 use crate::error::{Failure, Result};
 use crate::output::{Out, excerpt, printable, words};
@@ -24,7 +24,24 @@ struct Line<'a> {
     value: Option<Value>,
 }
 
-pub fn run(source: &dyn Backend, args: &args::States, out: &mut Out) -> Result<()> {
+/// Print a part of the state at each checkpoint of a lineage, oldest first.
+#[derive(Debug, clap::Args)]
+pub struct StatesArgs {
+    /// The address of a lineage: TASK or TASK/N. With a place, only the checkpoints before it.
+    pub address: String,
+    /// A part of the state, as a JSON pointer: `/variables/score`. Default: `/variables`.
+    pub pointer: Option<String>,
+}
+
+impl CliCommand for StatesArgs {
+    const EXAMPLES: Examples = &[
+        ("states run", "the variables at each checkpoint"),
+        ("states run /variables/score", "how the score went"),
+    ];
+    const RUN: Run<Self> = Run::OnStore(Needs::GLANCES_LONG, run);
+}
+
+fn run(source: &dyn Backend, args: &StatesArgs, out: &mut Out) -> Result<()> {
     let point = source.point(&args.address)?;
     let pointer = args.pointer.as_deref().unwrap_or(VARIABLES);
     let has_messages = pointer.is_empty()

@@ -3,12 +3,25 @@
 use milepost_api::{TaskStatsForm, UserForm};
 use serde_json::json;
 
-use crate::args::Stats;
+use super::command::{CliCommand, Examples, Needs, Run};
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::{Out, count, printable, size, words};
 
-pub fn run(source: &dyn Backend, args: &Stats, out: &mut Out) -> Result<()> {
+/// Print counts and sizes of the store, or of a user's tasks.
+#[derive(Debug, clap::Args)]
+pub struct StatsArgs {
+    /// Print the size of each task of this user.
+    #[arg(long)]
+    pub user: Option<String>,
+}
+
+impl CliCommand for StatsArgs {
+    const EXAMPLES: Examples = &[("stats", "of the store"), ("stats --user ana", "of ana's tasks")];
+    const RUN: Run<Self> = Run::OnStore(Needs::READS, run);
+}
+
+fn run(source: &dyn Backend, args: &StatsArgs, out: &mut Out) -> Result<()> {
     match &args.user {
         Some(user) => of_user(source, user, out),
         None => of_store(source, out),

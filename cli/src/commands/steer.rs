@@ -6,18 +6,98 @@ use milepost::{ErrorKind, Json};
 use milepost_api::TaskForm;
 use serde_json::{Value, json};
 
-use crate::args;
+use super::command::{CliCommand, Examples, Needs, Run};
 use crate::backend::Backend;
 use crate::error::{CONFLICT, Failure, Result, USAGE};
 use crate::output::{Out, printable, words};
 
+/// Pause the run of a task at its next safe point.
+#[derive(Debug, clap::Args)]
+pub struct PauseArgs {
+    #[command(flatten)]
+    pub control: Control,
+}
+
+impl CliCommand for PauseArgs {
+    const EXAMPLES: Examples = &[("pause run", "it stops at its next safe point")];
+    const RUN: Run<Self> = Run::OnStore(Needs::WRITES, |source, args, out| {
+        control(source, &args.control, RunControl::Paused, out)
+    });
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Control {
+    /// The task's id.
+    pub task: String,
+    /// The reason.
+    #[arg(short = 'm', long, value_name = "TEXT")]
+    pub reason: Option<String>,
+}
+
+/// Resume a paused run.
+#[derive(Debug, clap::Args)]
+pub struct ResumeArgs {
+    #[command(flatten)]
+    pub control: Control,
+}
+
+impl CliCommand for ResumeArgs {
+    const EXAMPLES: Examples = &[("resume run", "continue the run")];
+    const RUN: Run<Self> = Run::OnStore(Needs::WRITES, |source, args, out| {
+        control(source, &args.control, RunControl::Running, out)
+    });
+}
+
+/// Stop the run of a task at its next safe point.
+#[derive(Debug, clap::Args)]
+pub struct StopArgs {
+    #[command(flatten)]
+    pub control: Control,
+}
+
+impl CliCommand for StopArgs {
+    const EXAMPLES: Examples = &[("stop run", "it ends at its next safe point")];
+    const RUN: Run<Self> = Run::OnStore(Needs::WRITES, |source, args, out| {
+        control(source, &args.control, RunControl::Stopped, out)
+    });
+}
+
+/// Send an instruction to the run of a task.
+#[derive(Debug, clap::Args)]
+pub struct GuideArgs {
+    /// The task's id.
+    pub task: String,
+    /// The instruction. Several words need no quotes.
+    #[arg(required = true)]
+    pub text: Vec<String>,
+    /// The subject of the instruction, as the running program names it.
+    #[arg(long, value_name = "NAME")]
+    pub target: Option<String>,
+}
+
+impl CliCommand for GuideArgs {
+    const EXAMPLES: Examples =
+        &[("guide run 'leave the tests alone'", "it is told with its next step")];
+    const RUN: Run<Self> = Run::OnStore(Needs::WRITES, guide);
+}
+
+/// Set artifacts of a task.
+#[derive(Debug, clap::Args)]
+pub struct EditArgs {
+    /// The task's id.
+    pub task: String,
+    /// New values by name. A value that is not JSON is a string.
+    #[arg(required = true, value_name = "NAME=JSON")]
+    pub artifacts: Vec<String>,
+}
+
+impl CliCommand for EditArgs {
+    const EXAMPLES: Examples = &[("edit run plan='\"shorter\"'", "set an artifact")];
+    const RUN: Run<Self> = Run::OnStore(Needs::WRITES, edit);
+}
+
 /// Pauses, resumes or stops a run, at its next safe point.
-pub fn control(
-    source: &dyn Backend,
-    args: &args::Control,
-    to: RunControl,
-    out: &mut Out,
-) -> Result<()> {
+fn control(source: &dyn Backend, args: &Control, to: RunControl, out: &mut Out) -> Result<()> {
     let task = source.task(&args.task)?;
     if to == RunControl::Running {
         check_is_driven(source, &task)?;
@@ -56,7 +136,7 @@ fn check_is_driven(source: &dyn Backend, task: &TaskForm) -> Result<()> {
 }
 
 /// Sends guidance to a run.
-pub fn guide(source: &dyn Backend, args: &args::Guide, out: &mut Out) -> Result<()> {
+fn guide(source: &dyn Backend, args: &GuideArgs, out: &mut Out) -> Result<()> {
     let task = source.task(&args.task)?;
     let text = args.text.join(" ");
     let appended = source.guide(&task, text, args.target.clone())?;
@@ -64,7 +144,7 @@ pub fn guide(source: &dyn Backend, args: &args::Guide, out: &mut Out) -> Result<
 }
 
 /// Sets artifacts.
-pub fn edit(source: &dyn Backend, args: &args::Edit, out: &mut Out) -> Result<()> {
+fn edit(source: &dyn Backend, args: &EditArgs, out: &mut Out) -> Result<()> {
     let artifacts = args.artifacts.iter().map(|text| artifact(&args.task, text));
     let artifacts = artifacts.collect::<Result<Vec<_>>>()?;
     let task = source.task(&args.task)?;

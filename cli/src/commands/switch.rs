@@ -4,14 +4,28 @@ use milepost::Address;
 use milepost_api::calls::Switch;
 use milepost_api::{RestoredForm, SwitchAsked, TaskForm};
 
+use super::command::{CliCommand, Examples, Needs, Run};
 use super::left_files::Left;
 use super::restore;
-use crate::args;
 use crate::backend::Backend;
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, printable, shell_word, words};
 
-pub fn run(source: &dyn Backend, args: &args::Switch, out: &mut Out) -> Result<()> {
+/// Switch a task to another of its lineages. Files stay as they are.
+#[derive(Debug, clap::Args)]
+pub struct SwitchArgs {
+    /// The lineage: `TASK/LINEAGE`, as `milepost lineages TASK` shows them.
+    #[arg(value_name = "TASK/LINEAGE")]
+    pub address: String,
+}
+
+impl CliCommand for SwitchArgs {
+    const EXAMPLES: Examples =
+        &[("switch run/1", "continue on another lineage; `milepost undo run` returns")];
+    const RUN: Run<Self> = Run::OnStore(Needs::WRITES, run);
+}
+
+fn run(source: &dyn Backend, args: &SwitchArgs, out: &mut Out) -> Result<()> {
     // Inside an id these are percent-encoded.
     let is_point = args.address.contains(['@', '~']);
     let address = args.address.parse::<Address>();

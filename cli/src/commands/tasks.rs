@@ -5,8 +5,9 @@ use std::cmp::Ordering;
 use milepost_api::{LineageSummaryForm, Listed, SummaryForm, UsageForm};
 
 use super::checkpoints::of_cursor;
+use super::command::{CliCommand, Examples, Needs, Run};
 use super::name_pattern::is_named;
-use crate::args::{self, TaskOrder};
+use crate::args::at_least_one;
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::{
@@ -18,7 +19,54 @@ use crate::store_locator::now_us;
 /// Size of a page if no limit is given.
 const PAGE: usize = 1000;
 
-pub fn run(source: &dyn Backend, args: &args::Tasks, out: &mut Out) -> Result<()> {
+/// List the tasks, newest first.
+#[derive(Debug, clap::Args)]
+pub struct TasksArgs {
+    /// Only tasks of this name, in which `*` matches any text.
+    pub pattern: Option<String>,
+    /// Only tasks whose id begins with TEXT, by id. Unlike a pattern, reads no other task.
+    #[arg(long, value_name = "TEXT")]
+    pub prefix: Option<String>,
+    /// Print times in UTC, not as ages.
+    #[arg(long)]
+    pub utc: bool,
+    /// Only tasks with a lineage that failed.
+    #[arg(long)]
+    pub failed: bool,
+    /// Order of the list. Default: the newest task first.
+    #[arg(long, value_name = "ORDER")]
+    pub sort: Option<TaskOrder>,
+    /// Only tasks of this user.
+    #[arg(long)]
+    pub user: Option<String>,
+    /// At most N tasks. `-20` is `-n 20`.
+    #[arg(short = 'n', long, alias = "last", value_name = "N", value_parser = at_least_one,
+          allow_negative_numbers = true)]
+    pub limit: Option<usize>,
+    /// Continue an earlier list that `--limit` cut off.
+    #[arg(long)]
+    pub cursor: Option<String>,
+}
+
+impl CliCommand for TasksArgs {
+    const EXAMPLES: Examples =
+        &[("tasks", "all of them"), ("tasks --user ana --limit 10", "the newest ten of ana")];
+    const RUN: Run<Self> = Run::OnStore(Needs { lists: true, ..Needs::GLANCES_LONG }, run);
+}
+
+/// Order of a list of tasks: most first, names from A to Z.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum TaskOrder {
+    Created,
+    Changed,
+    Name,
+    Steps,
+    Failed,
+    Tokens,
+    Cost,
+}
+
+fn run(source: &dyn Backend, args: &TasksArgs, out: &mut Out) -> Result<()> {
     let listed = listed(source, args);
     let (all, next) = listed.map_err(|failure| of_cursor(failure, args.cursor.as_deref()))?;
     if out.json {
@@ -44,7 +92,7 @@ pub fn run(source: &dyn Backend, args: &args::Tasks, out: &mut Out) -> Result<()
 }
 
 /// Returns the wanted tasks in their order, and the cursor of the next page.
-fn listed(source: &dyn Backend, args: &args::Tasks) -> Result<(Vec<SummaryForm>, Option<String>)> {
+fn listed(source: &dyn Backend, args: &TasksArgs) -> Result<(Vec<SummaryForm>, Option<String>)> {
     let is_filtered = args.failed || args.pattern.is_some() || args.sort.is_some();
     let mut all = Vec::new();
     let mut cursor = args.cursor.clone();

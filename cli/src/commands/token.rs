@@ -1,6 +1,7 @@
 //! `token`: access to the service.
 
 use std::path::Path;
+use std::time::Duration;
 
 use milepost::clock::{Clock as _, SystemClock};
 use milepost::{ErrorKind, Options};
@@ -8,7 +9,8 @@ use milepost_runtime::hooks::StoreTrust;
 use milepost_server::{NewToken, TokenInfo, TokenLimits, Tokens};
 use serde_json::{Value, json};
 
-use crate::args::{Token, TokenCommand, TokenCreate};
+use super::command::{CliCommand, Examples, Run};
+use crate::args::span;
 use crate::error::{Failure, Result};
 use crate::output::{Out, big, note, printable, time, time_short};
 use crate::store_locator::StoreArgs;
@@ -17,7 +19,69 @@ use crate::store_locator::StoreArgs;
 pub const UNTRUSTED: &str = "`milepost trust --show` says what is in it, `milepost trust` trusts \
     it; docs/TRUST.md says more";
 
-pub fn run(store: &StoreArgs, args: &Token, out: &mut Out) -> Result<()> {
+/// Create, list and revoke the tokens that `serve` accepts.
+#[derive(Debug, clap::Args)]
+pub struct TokenArgs {
+    #[command(subcommand)]
+    pub what: TokenCommand,
+}
+
+impl CliCommand for TokenArgs {
+    const EXAMPLES: Examples = &[
+        ("token create --user ana", "printed once"),
+        ("token list", "those there are"),
+        ("token revoke 3f1c9a02", "let it in no longer"),
+    ];
+    const RUN: Run<Self> = Run::Alone(run);
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub enum TokenCommand {
+    /// Create a token, and print it. It is shown only once.
+    Create(TokenCreate),
+    /// List the tokens in order of creation. The store keeps only their hashes.
+    List,
+    /// Revoke a token, from the next request on.
+    Revoke(TokenRevoke),
+}
+
+#[derive(Debug, clap::Args)]
+pub struct TokenCreate {
+    /// The user of the token, who sees only their own tasks.
+    #[arg(long)]
+    pub user: String,
+    /// Allow the token to see and do everything.
+    #[arg(long)]
+    pub admin: bool,
+    /// The validity: a number and `s`, `m`, `h` or `d`. Default: until it is revoked.
+    #[arg(long, value_name = "SPAN", value_parser = validity)]
+    pub expires: Option<Duration>,
+    /// Allow only reads.
+    #[arg(long)]
+    pub read_only: bool,
+    /// Restrict the token to this task.
+    #[arg(long, value_name = "TASK")]
+    pub task: Option<String>,
+    /// The most changes per second.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub appends_per_second: Option<u32>,
+    /// The most bytes that its user may store, including those of the request.
+    #[arg(long, value_name = "N")]
+    pub bytes: Option<u64>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct TokenRevoke {
+    /// The 8 digits after `mp_`.
+    pub id: String,
+}
+
+fn validity(text: &str) -> Result<Duration, String> {
+    let span = span(text).filter(|span| !span.is_zero());
+    span.ok_or_else(|| "a number and `s`, `m`, `h` or `d`, more than 0".into())
+}
+
+fn run(store: &StoreArgs, args: &TokenArgs, out: &mut Out) -> Result<()> {
     let dir = store.folder()?;
     let tokens = Tokens::of_store(&dir);
     match &args.what {

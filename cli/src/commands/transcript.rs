@@ -4,13 +4,26 @@ use milepost::Body;
 use milepost::reading::row;
 use milepost_api::EventForm;
 
+use super::command::{CliCommand, Examples, Needs, Run};
 use super::turn_text::begin_of;
-use crate::args::Transcript;
 use crate::backend::{Backend, event_of};
 use crate::error::Result;
 use crate::output::{Out, Style, print_body, printable, time_short};
 
-pub fn run(source: &dyn Backend, args: &Transcript, out: &mut Out) -> Result<()> {
+/// Print a whole run as a document: what was said, called and returned.
+#[derive(Debug, clap::Args)]
+pub struct TranscriptArgs {
+    /// The address of the end of the run; see `milepost --help`.
+    pub address: String,
+}
+
+impl CliCommand for TranscriptArgs {
+    const EXAMPLES: Examples =
+        &[("transcript fix", "what was said, called and returned, in a pager")];
+    const RUN: Run<Self> = Run::OnStore(Needs::GLANCES_LONG, run);
+}
+
+fn run(source: &dyn Backend, args: &TranscriptArgs, out: &mut Out) -> Result<()> {
     let point = source.point(&args.address)?;
     let begin = begin_of(source, &point)?;
     source.events(&point, begin..point.offset.0, &mut |event| print(event, out))

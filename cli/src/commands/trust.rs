@@ -8,14 +8,34 @@ use milepost_runtime::hooks::{CommandHook, HookPoint, StoreHooks, StoreTrust};
 use milepost_server::{TokenInfo, Tokens};
 use serde_json::json;
 
+use super::command::{CliCommand, Examples, Run};
 use super::confirm::confirm;
-use crate::args::Trust;
 use crate::error::{Failure, Result};
 use crate::output::{Out, printable};
 use crate::store_locator::StoreArgs;
 use milepost_service::jobs::begun_in;
 
-pub fn run(store: &StoreArgs, args: &Trust, out: &mut Out) -> Result<()> {
+/// Trust a store from elsewhere: its folders, tokens and the commands in its hooks.json.
+#[derive(Debug, clap::Args)]
+pub struct TrustArgs {
+    /// Print the effects of trust, and change nothing.
+    #[arg(long)]
+    pub show: bool,
+    /// Revoke the trust.
+    #[arg(long, conflicts_with = "show")]
+    pub revoke: bool,
+    /// Do not ask.
+    #[arg(long, conflicts_with_all = ["show", "revoke"])]
+    pub yes: bool,
+}
+
+impl CliCommand for TrustArgs {
+    const EXAMPLES: Examples =
+        &[("trust --show", "the commands of hooks.json"), ("trust", "let them run")];
+    const RUN: Run<Self> = Run::Alone(run);
+}
+
+fn run(store: &StoreArgs, args: &TrustArgs, out: &mut Out) -> Result<()> {
     let dir = store.folder()?;
     let mut trust = StoreTrust::of(&dir).map_err(with_hint)?;
     if args.revoke {

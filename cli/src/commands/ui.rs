@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
+use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -14,9 +15,9 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 
+use super::command::{CliCommand, Examples, Needs, Run};
 use super::serve::{KEEP_ALIVE, cannot, stopped};
-use crate::args::Ui;
-use crate::backend::{Backend, Local, Remote};
+use crate::backend::{Backend, Local, Remote, Way};
 use crate::error::{Failure, Result};
 use crate::output::{Out, note, words};
 use crate::secrets;
@@ -24,9 +25,38 @@ use crate::secrets;
 /// The program that opens a file in the user's browser.
 const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
 
+/// Open the store as a page in a browser, until Ctrl-C. If another program has the store open,
+/// the page shows and steers it there.
+#[derive(Debug, clap::Args)]
+pub struct UiArgs {
+    /// The address of the point that the page shows; see `milepost --help`. Default: all tasks.
+    pub address: Option<String>,
+    /// Print the address of the page, which works once and for a minute, and open no browser.
+    #[arg(long)]
+    pub no_browser: bool,
+    /// The address and port to listen on, of this machine only; port 0 picks a free one.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    pub listen: SocketAddr,
+}
+
+impl CliCommand for UiArgs {
+    const EXAMPLES: Examples = &[
+        ("ui", "the tasks, in your browser"),
+        ("ui run@17 --no-browser", "event 17; prints the address to open"),
+    ];
+    const RUN: Run<Self> = Run::OnStore(Needs { lists: true, ..Needs::WRITES }, run);
+}
+
+fn run(source: &dyn Backend, args: &UiArgs, out: &mut Out) -> Result<()> {
+    match source.way() {
+        Way::Here(engine, _) => of_this(engine, args, out),
+        Way::There(there) => of_other(there, args, out),
+    }
+}
+
 /// Serves the page until a signal, to the user of this machine only: every caller needs a session,
 /// and sessions begin with a code.
-pub(super) fn run(engine: &Engine, args: &Ui, out: &mut Out) -> Result<()> {
+fn of_this(engine: &Engine, args: &UiArgs, out: &mut Out) -> Result<()> {
     let screen = screen(&Local::new(engine), args)?;
     let options = ServerOptions::default().sessions_only(true).backups(true);
     let server = Server::new(engine, Tokens::none(), options)?;
@@ -38,7 +68,7 @@ pub(super) fn run(engine: &Engine, args: &Ui, out: &mut Out) -> Result<()> {
 }
 
 /// Serves the page of a store that another program has open, which answers at the store's socket.
-pub(super) fn of_other(there: &Remote, args: &Ui, out: &mut Out) -> Result<()> {
+fn of_other(there: &Remote, args: &UiArgs, out: &mut Out) -> Result<()> {
     let Some(socket) = there.socket() else {
         let text = format!("{} has its page itself", there.place());
         return Err(Failure::new(text).hint("open its address in a browser"));
@@ -49,7 +79,7 @@ pub(super) fn of_other(there: &Remote, args: &Ui, out: &mut Out) -> Result<()> {
 }
 
 /// Checks the arguments. Returns the screen that the page shows first.
-fn screen(source: &dyn Backend, args: &Ui) -> Result<String> {
+fn screen(source: &dyn Backend, args: &UiArgs) -> Result<String> {
     if !args.listen.ip().is_loopback() {
         let text = format!("{} is no address of this machine alone", args.listen);
         return Err(Failure::new(text).hint(
@@ -66,7 +96,7 @@ fn screen(source: &dyn Backend, args: &Ui) -> Result<String> {
     }
 }
 
-fn serve(server: &Server, screen: &str, args: &Ui, out: &mut Out) -> Result<()> {
+fn serve(server: &Server, screen: &str, args: &UiArgs, out: &mut Out) -> Result<()> {
     let runtime = Builder::new_multi_thread()
         .enable_all()
         .thread_keep_alive(KEEP_ALIVE)

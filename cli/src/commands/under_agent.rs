@@ -7,7 +7,8 @@
 //!
 //! This is a rail, and no wall: an agent can change its environment.
 
-use crate::args::Command;
+// tidy: one rule
+
 use crate::error::{Failure, Result};
 
 /// Variables that agents set for the programs that they run.
@@ -24,20 +25,7 @@ pub(super) fn failure(variable: &str) -> Failure {
     Failure::new(format!("an agent runs this ({variable} is set): nothing was done"))
 }
 
-/// Refuses a command that removes something for good, if an agent runs it.
-pub(super) fn refuse(command: &Command) -> Result<()> {
-    let hint = match command {
-        Command::Delete(_) | Command::Erase(_) => {
-            "what it removes is gone for good: ask the user, who runs the same command"
-        }
-        Command::Cleanup(args) if !args.dry_run => {
-            "the user decides on what is gone for good: the same command with `--dry-run` says \
-             what that is"
-        }
-        Command::Repair(args) if !args.dry_run => {
-            "the user decides on what is lost: `milepost repair --dry-run` says what that is"
-        }
-        _ => return Ok(()),
-    };
+/// Refuses what is left to the user, if an agent runs it.
+pub(super) fn refuse(hint: &str) -> Result<()> {
     variable().map_or(Ok(()), |variable| Err(failure(variable).hint(hint)))
 }

@@ -1,11 +1,14 @@
 //! `undo`: reverts the last restore of a task, with the folder if files were restored.
 
+use std::path::PathBuf;
+
 use milepost::{ErrorKind, LineageId};
 use milepost_api::{JobAsked, RestoredForm, TaskForm, UndoAsked};
 
+use super::command::{CliCommand, Examples, Needs, Run};
 use super::left_files::Left;
 use super::{restore, rewind, workspace_args};
-use crate::args;
+use crate::args::FolderOptions;
 use crate::backend::Backend;
 use crate::backend::jobs::{self, Wording};
 use crate::error::{Failure, Result};
@@ -17,7 +20,31 @@ const DONE: &str = "the last restore or switch is undone";
 /// Message of an undo with files, by the program that has the store open.
 const WITH_FILES: &str = "the last restore is undone, with its files";
 
-pub fn run(source: &dyn Backend, args: &args::Undo, out: &mut Out) -> Result<()> {
+/// Undo the last restore of a task, and restore its folder if files were restored.
+#[derive(Debug, clap::Args)]
+pub struct UndoArgs {
+    /// The task's id.
+    pub task: String,
+    /// The folder, if files were restored. Default: the folder that was captured last.
+    #[arg(long, alias = "dir", value_name = "DIR")]
+    pub files: Option<PathBuf>,
+    #[command(flatten)]
+    pub options: FolderOptions,
+}
+
+impl CliCommand for UndoArgs {
+    const EXAMPLES: Examples = &[
+        ("undo run", "take the last restore back"),
+        ("undo run --dry-run", "what that would do with the files"),
+    ];
+    const RUN: Run<Self> = Run::OnStore(Needs::WRITES, run);
+
+    fn needs(&self, usual: Needs, _can_pick: bool) -> Needs {
+        if self.options.dry_run { Needs::READS } else { usual }
+    }
+}
+
+fn run(source: &dyn Backend, args: &UndoArgs, out: &mut Out) -> Result<()> {
     let had = source.task(&args.task)?;
     if !source.has_folders() {
         return elsewhere(source, &had, args, out);
@@ -44,7 +71,7 @@ pub fn run(source: &dyn Backend, args: &args::Undo, out: &mut Out) -> Result<()>
 }
 
 /// Undoes a restore of the state through a service on another machine.
-fn elsewhere(source: &dyn Backend, had: &TaskForm, args: &args::Undo, out: &mut Out) -> Result<()> {
+fn elsewhere(source: &dyn Backend, had: &TaskForm, args: &UndoArgs, out: &mut Out) -> Result<()> {
     if args.files.is_some() || args.options.is_given() {
         return Err(jobs::on_another_machine("`undo` of files"));
     }

@@ -1,11 +1,13 @@
 //! `verify`: checks every hash, and both copies of every event.
 
+use std::path::PathBuf;
+
 use milepost::Json;
 use milepost::integrity::Anchor;
 use milepost_api::{RepairForm, VerifyAsked};
 use serde_json::json;
 
-use crate::args::Verify;
+use super::command::{CliCommand, Examples, Needs, Run};
 use crate::backend::Backend;
 use crate::error::{CORRUPT, Failure, Result};
 use crate::output::{Out, Style, bar, big, count, plural, printable};
@@ -13,7 +15,33 @@ use crate::output::{Out, Style, bar, big, count, plural, printable};
 /// Number of events from which on a bar is shown.
 const LONG: u64 = 100_000;
 
-pub fn run(source: &dyn Backend, args: &Verify, out: &mut Out) -> Result<()> {
+/// Check every hash and both copies of every event.
+#[derive(Debug, clap::Args)]
+pub struct VerifyArgs {
+    /// Verify only this task.
+    pub task: Option<String>,
+    /// Also fold every lineage from its beginning, and compare the snapshots.
+    #[arg(long)]
+    pub states: bool,
+    /// Also compare with an earlier anchor.
+    #[arg(long, value_name = "FILE", conflicts_with = "task")]
+    pub anchor: Option<PathBuf>,
+    /// Acknowledge repairs of earlier damage: they are shown once more, and then not counted.
+    #[arg(long)]
+    pub acknowledge: bool,
+}
+
+impl CliCommand for VerifyArgs {
+    const EXAMPLES: Examples = &[
+        ("verify", "all of the store"),
+        ("verify run --states", "a task, folded from its beginning too"),
+        ("verify --anchor heads.json", "also that nothing was taken away since"),
+        ("verify --acknowledge", "and no longer count damage that was repaired"),
+    ];
+    const RUN: Run<Self> = Run::OnStore(Needs { attached: true, ..Needs::READS }, run);
+}
+
+fn run(source: &dyn Backend, args: &VerifyArgs, out: &mut Out) -> Result<()> {
     // The anchor is read first: a wrong file need not wait for the verification.
     let anchor = args.anchor.as_deref().map(Anchor::read).transpose().map_err(|error| {
         Failure::from(error).hint("give a file that `milepost anchor > FILE` wrote")

@@ -3,10 +3,13 @@
 
 use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use milepost_client::Webhook;
 
-use crate::args;
+use super::command::{CliCommand, Examples, Run};
+use crate::args::duration;
 use crate::error::{Failure, Result};
 use crate::output::{note, shell_word};
 
@@ -16,7 +19,29 @@ const DOCUMENT_MAX: u64 = 512 << 20;
 /// Smallest secret, in bytes.
 const SECRET_MIN: usize = 16;
 
-pub fn run(args: &args::Webhook) -> Result<()> {
+/// Post the document of a hook to another service. It is read from standard input; see
+/// docs/HOOKS.md.
+#[derive(Debug, clap::Args)]
+pub struct WebhookArgs {
+    /// The address: `https://..` or `http://..`.
+    pub url: String,
+    /// The file with the secret that signs the document.
+    #[arg(long, value_name = "FILE")]
+    pub secret_file: PathBuf,
+    /// The longest wait for the answer: `500ms`, `10s`, `1m`.
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "8s")]
+    pub timeout: Duration,
+}
+
+impl CliCommand for WebhookArgs {
+    const EXAMPLES: Examples = &[(
+        "webhook https://example.com/hook --secret-file secret",
+        "a document from standard input, as hooks.json calls it",
+    )];
+    const RUN: Run<Self> = Run::Alone(|_, args, _| run(args));
+}
+
+fn run(args: &WebhookArgs) -> Result<()> {
     let secret = secret(args)?;
     let webhook = Webhook::new(&args.url, &secret)?;
     let mut document = Vec::new();
@@ -30,7 +55,7 @@ pub fn run(args: &args::Webhook) -> Result<()> {
 }
 
 /// Reads the secret, without the line break at its end.
-fn secret(args: &args::Webhook) -> Result<Vec<u8>> {
+fn secret(args: &WebhookArgs) -> Result<Vec<u8>> {
     let shown = args.secret_file.display();
     let read = std::fs::read(&args.secret_file);
     let failed =

@@ -6,9 +6,10 @@ use milepost_agents::settings::{self, Edited, SettingsFile, SettingsWritten};
 use milepost_agents::{Agent, Environment, Error as AgentError, HookFile, SettingsScope};
 use serde_json::{Value, json};
 
+use super::AgentChange;
+use super::AgentInstall;
 use super::also::Also;
 use super::{environment, has_no_files, project};
-use crate::args::{AgentChange, AgentInstall};
 use crate::commands::text_diff::Texts;
 use crate::error::{Failure, Result};
 use crate::output::{Out, count, note, printable};

@@ -17,8 +17,8 @@ use milepost_sessions::{Recorder, RecorderOptions};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tracing_subscriber::filter::LevelFilter;
 
+use super::AgentServe;
 use super::{environment, has_no_files, project};
-use crate::args::AgentServe;
 use crate::backend::hints::current_user;
 use crate::error::{CONFLICT, Failure, Result};
 use crate::outside;

@@ -10,13 +10,12 @@ use milepost::{Address, Engine, LineageId, Offset, Point};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::ByHand;
 use super::{begin, report};
-use crate::args::ByHand;
 use crate::atomic_file::WholeFile;
 use crate::backend::hints::point;
 use crate::error::{Failure, Result};
 use crate::output::Out;
-use crate::store_locator::StoreArgs;
 
 const FILE: &str = "bisect.json";
 
@@ -34,8 +33,9 @@ struct Progress {
     skipped: Vec<Offset>,
 }
 
-pub fn run(store: &StoreArgs, engine: &Engine, step: &ByHand, out: &mut Out) -> Result<()> {
-    let file = store.folder()?.join(FILE);
+pub fn run(engine: &Engine, step: &ByHand, out: &mut Out) -> Result<()> {
+    let folder = engine.store().chunks().folder().ok_or_else(none)?.to_owned();
+    let file = folder.join(FILE);
     let verdict = match step {
         ByHand::Start { bad, good } => return start(engine, &file, (bad, good), out),
         ByHand::Reset => return reset(&file, out),

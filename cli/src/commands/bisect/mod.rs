@@ -4,20 +4,99 @@ mod by_hand;
 mod command;
 mod report;
 
+use std::ffi::OsString;
+
+use clap::ArgGroup;
 use milepost::query::{Bisect, Condition};
 use milepost::state::{Chunks, MessageRange};
 use milepost::{Engine, ErrorKind, Point, RunState};
 
+use super::command::{CliCommand, Examples, Needs, Run};
+use super::on_store::needed;
 use super::pointers;
-use crate::args;
+use crate::backend::Backend;
 use crate::backend::hints::point;
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, excerpt};
-use crate::store_locator::StoreArgs;
 
-pub fn run(store: &StoreArgs, engine: &Engine, args: &args::Bisect, out: &mut Out) -> Result<()> {
+const RUNS: &str = "\
+A state is good where it is not so yet, and bad where it is. What turned bad is taken to stay bad.
+
+The command of --run gets the state as JSON on its standard input and says by its exit code what it
+is, as with `git bisect run`: 0 good, 1 to 124, 126 and 127 bad, 125 cannot be said: a neighbour is
+looked at, 64 times at most. Other codes, and a signal that ends it, end the search. What it prints
+goes to standard error.
+docs/COMMAND_LINE.md has the grammar of --when.";
+
+/// Find the first event after which a condition holds, by binary search.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_long_help = RUNS,
+    subcommand_negates_reqs = true,
+    args_conflicts_with_subcommands = true,
+    group = ArgGroup::new("asked").required(true).args(["when", "run"])
+)]
+pub struct BisectArgs {
+    /// The address of a point where the condition holds.
+    #[arg(required = true)]
+    pub address: Option<String>,
+    /// The condition on the state, as `/variables/score < 0.5`.
+    #[arg(long, value_name = "EXPR")]
+    pub when: Option<String>,
+    /// Test the condition with the command behind `--`.
+    #[arg(long, requires = "command")]
+    pub run: bool,
+    /// The address of an earlier point where the condition does not hold. Default: the beginning.
+    #[arg(long, value_name = "ADDRESS")]
+    pub good: Option<String>,
+    /// The command and its arguments.
+    #[arg(last = true, value_name = "COMMAND", requires = "run")]
+    pub command: Vec<OsString>,
+    #[command(subcommand)]
+    pub by_hand: Option<ByHand>,
+}
+
+impl CliCommand for BisectArgs {
+    const EXAMPLES: Examples = &[
+        ("bisect run --when '/variables/score < 0.5'", "the event after which the score is below"),
+        (
+            "bisect run --run -- ./is-bad",
+            "by a command that gets the state, and says by its exit code",
+        ),
+        ("bisect start run run@good", "step by step: then `good` and `bad`"),
+    ];
+    const RUN: Run<Self> = Run::OnStore(Needs { store: true, attached: true, ..Needs::READS }, run);
+
+    fn needs(&self, usual: Needs, _can_pick: bool) -> Needs {
+        Needs { only_reads: self.by_hand.is_none(), ..usual }
+    }
+}
+
+/// One step of a search by hand.
+#[derive(Debug, Clone, clap::Subcommand)]
+pub enum ByHand {
+    /// Begin a search by hand between a bad point, where the condition holds, and an earlier good
+    /// one.
+    Start {
+        /// The address of a point where the condition holds.
+        bad: String,
+        /// The address of an earlier point where it does not hold.
+        good: String,
+    },
+    /// Answer that the condition does not hold at the point named last.
+    Good,
+    /// Answer that the condition holds at the point named last.
+    Bad,
+    /// Skip a point that cannot be judged: a neighbour is tested instead.
+    Skip,
+    /// End the search, and discard it.
+    Reset,
+}
+
+fn run(source: &dyn Backend, args: &BisectArgs, out: &mut Out) -> Result<()> {
+    let engine = needed(source, "`bisect`")?;
     if let Some(step) = &args.by_hand {
-        return by_hand::run(store, engine, step, out);
+        return by_hand::run(engine, step, out);
     }
     let address = args.address.as_deref().unwrap_or_default();
     let bad = point(engine, address)?;
@@ -87,7 +166,7 @@ fn not_so(
     Ok(Failure::new(message).of_kind(ErrorKind::Invalid).hint(hint))
 }
 
-fn search_run(engine: &Engine, bisect: &mut Bisect, args: &args::Bisect) -> Result<()> {
+fn search_run(engine: &Engine, bisect: &mut Bisect, args: &BisectArgs) -> Result<()> {
     let chunks = engine.chunks();
     bisect
         .run(engine, |point, state| {

@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 
 use self::rows::{AlignedRow, aligned_rows};
 use self::side::Side;
+use super::command::{CliCommand, Examples, Needs, Run};
 use super::diff::is_position;
 use super::turn_text::{result, what};
-use crate::args::Compare;
 use crate::backend::Backend;
 use crate::error::{Failure, Result};
 use crate::output::{Out, Style, count, fitted, shell_word};
@@ -29,7 +29,33 @@ const CONTEXT: usize = 1;
 /// The most histories that have room next to each other.
 const SIDES: usize = 6;
 
-pub fn run(source: &dyn Backend, args: &Compare, out: &mut Out) -> Result<()> {
+/// Compare two runs, turn by turn.
+#[derive(Debug, clap::Args)]
+pub struct CompareArgs {
+    /// The addresses of the ends of the histories, see `milepost --help`; names of tasks in which
+    /// `*` matches any text; or one task, for all its lineages.
+    #[arg(required = true, value_name = "ADDRESS")]
+    pub addresses: Vec<String>,
+    /// Print a line for each history: outcome, counts, and where it parts from the first.
+    #[arg(long, conflicts_with = "all")]
+    pub table: bool,
+    /// Compare what was said also in turns with calls.
+    #[arg(short, long)]
+    pub texts: bool,
+    /// Print all turns, not only those that differ.
+    #[arg(long)]
+    pub all: bool,
+}
+
+impl CliCommand for CompareArgs {
+    const EXAMPLES: Examples = &[
+        ("compare airline-0/0 airline-0/3", "two trials, side by side"),
+        ("compare fix other --texts", "two tasks, with what was said"),
+    ];
+    const RUN: Run<Self> = Run::OnStore(Needs::GLANCES_LONG, run);
+}
+
+fn run(source: &dyn Backend, args: &CompareArgs, out: &mut Out) -> Result<()> {
     let addresses = side::addresses(source, &args.addresses)?;
     let options = AlignOptions { texts: args.texts };
     if args.table {

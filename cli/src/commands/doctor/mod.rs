@@ -18,6 +18,7 @@ use milepost::ErrorKind;
 use milepost::repair::repairs_on_record;
 use milepost_api::RepairForm;
 
+use super::command::{CliCommand, Examples, Run};
 use crate::commands::verify::{sentence, when};
 use crate::error::{CORRUPT, Failure, Result};
 use crate::output::{Out, Style, count, folded, printable};
@@ -70,7 +71,16 @@ impl Check {
     }
 }
 
-pub fn run(store: &StoreArgs, out: &mut Out) -> Result<()> {
+/// Report the condition of the store, with remedies.
+#[derive(Debug, clap::Args)]
+pub struct DoctorArgs;
+
+impl CliCommand for DoctorArgs {
+    const EXAMPLES: Examples = &[("doctor", "what is right and what is not, and what to do")];
+    const RUN: Run<Self> = Run::Alone(|store, _, out| run(store, out));
+}
+
+fn run(store: &StoreArgs, out: &mut Out) -> Result<()> {
     let folder = store.folder()?;
     let mut checks =
         vec![Check::fine("version", format!("milepost {}", env!("CARGO_PKG_VERSION")))];

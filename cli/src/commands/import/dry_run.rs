@@ -13,7 +13,7 @@ use milepost_formats::look::{Input, look};
 use milepost_share::IndexCheck;
 use serde_json::{Value, json};
 
-use crate::args::Import;
+use super::ImportArgs;
 use crate::backend::Remote;
 use crate::error::{Failure, Result};
 use crate::output::words::encode;
@@ -43,7 +43,7 @@ struct WouldAdd {
     same: Option<String>,
 }
 
-pub fn run(store: &StoreArgs, args: &Import, out: &mut Out) -> Result<()> {
+pub fn run(store: &StoreArgs, args: &ImportArgs, out: &mut Out) -> Result<()> {
     let inputs = exports(args)?;
     let target = target(store)?;
     let options = store.options_in_memory()?;
@@ -94,7 +94,7 @@ impl WouldAdd {
 }
 
 /// Returns the exports, with their files.
-fn exports(args: &Import) -> Result<Vec<(PathBuf, ExportImport)>> {
+fn exports(args: &ImportArgs) -> Result<Vec<(PathBuf, ExportImport)>> {
     let mut exports = Vec::new();
     for path in &args.from {
         for input in look(path, None, &mut ())? {

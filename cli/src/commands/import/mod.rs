@@ -22,13 +22,48 @@ use std::path::PathBuf;
 
 use milepost_api::{Big, ImportAsked, ImportPath};
 
-use crate::args::{Import, RunArgs};
+use super::command::{CliCommand, Examples, Run};
+use super::on_store::or_elsewhere;
+use crate::args::InputArgs;
 use crate::backend::{Attempt, Remote, asking_again};
 use crate::error::{Failure, INTERRUPTED, Result};
 use crate::output::{JobBar, Out, note};
 use crate::store_locator::StoreArgs;
 
-pub fn run(store: &StoreArgs, args: &Import, out: &mut Out) -> Result<()> {
+/// Import files and folders: exports, JSON checkpoints, runs that `record` reads.
+/// The kind of input is detected.
+#[derive(Debug, clap::Args)]
+pub struct ImportArgs {
+    /// Files of `export` and `share`, or `-` for standard input; files that `record` reads;
+    /// folders: a project with `persistence/checkpoint/`, its `persistence` folder, a folder of
+    /// ckpt-*.json files, a folder with several projects, or one with any of these files.
+    #[arg(required = true, value_name = "FILE|FOLDER")]
+    pub from: Vec<PathBuf>,
+    #[command(flatten)]
+    pub runs: InputArgs,
+    /// Read exports and shares into memory, verify them, and print what an import would add. The
+    /// store stays as it is.
+    #[arg(long, conflicts_with_all = ["user", "format", "strict", "allow_unknown", "event_max"])]
+    pub dry_run: bool,
+}
+
+impl CliCommand for ImportArgs {
+    const EXAMPLES: Examples = &[
+        ("import run.jsonl", "what `milepost export` made"),
+        ("import run.jsonl --as copy", "the same under another name"),
+        ("import run.html --dry-run", "what an import of a share would add, verified"),
+        ("import ~/project", "the JSON checkpoints of a project"),
+        ("import ~/.cache/engine", "those of all projects in it"),
+        ("import ~/.claude/projects", "all sessions of Claude Code, a task each"),
+        ("import checkpoints.sqlite", "what LangGraph's SqliteSaver keeps, a task for each thread"),
+        ("import runs/ old.jsonl", "every run in a folder, and an export"),
+        ("import pause_state.json", "the context of a paused run"),
+    ];
+    const RUN: Run<Self> =
+        Run::Alone(|store, args, out| or_elsewhere(store, run(store, args, out)));
+}
+
+fn run(store: &StoreArgs, args: &ImportArgs, out: &mut Out) -> Result<()> {
     if args.dry_run {
         return dry_run::run(store, args, out);
     }
@@ -99,7 +134,7 @@ impl ImportJob<'_> {
 }
 
 /// Returns the arguments as a request.
-pub fn asked(paths: &[PathBuf], args: &RunArgs, runs_only: bool) -> ImportAsked {
+pub fn asked(paths: &[PathBuf], args: &InputArgs, runs_only: bool) -> ImportAsked {
     let path = |path: &PathBuf| ImportPath { path: path.clone(), name: None };
     ImportAsked {
         paths: paths.iter().map(path).collect(),

@@ -1,17 +1,52 @@
 //! Filter of the printed events.
 
+use clap::builder::PossibleValuesParser;
 use milepost::Body;
 use milepost::state::{MessageRange, RunReducer};
 use milepost_api::{EventForm, PointForm};
 use serde_json::Value;
 
-use crate::args;
+use crate::args::{moment, whole};
 use crate::backend::Backend;
 use crate::error::Result;
 
+// Filter of the printed events. A doc comment would become the help of `log`.
+#[derive(Debug, Default, PartialEq, Eq, clap::Args)]
+pub struct LogFilter {
+    /// Only events of this kind: `message`, `step_finished`. May be given more than once.
+    #[arg(long, value_name = "KIND", value_parser = kinds(), hide_possible_values = true)]
+    pub kind: Vec<String>,
+    /// Only events of this step.
+    #[arg(long, value_name = "N", value_parser = whole::<u64>)]
+    pub step: Option<u64>,
+    /// Only events of this iteration, of all its steps and phases.
+    #[arg(long, value_name = "N", value_parser = whole::<u64>)]
+    pub iteration: Option<u64>,
+    /// Only events of this actor.
+    #[arg(long, value_name = "NAME")]
+    pub actor: Option<String>,
+    /// Only events that contain this text, in upper or lower case. A text with quotes is also found
+    /// as JSON with other white space: `"ok": false` finds `"ok":false`.
+    #[arg(long, value_name = "TEXT")]
+    pub grep: Option<String>,
+    /// Only events from this time on: 2026-01-18T10:30:00Z, 2026-01-18, or a span before now, as
+    /// 2h.
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    pub since: Option<u64>,
+    /// Only events until this time.
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    pub until: Option<u64>,
+}
+
+/// Returns a parser that accepts the names of all event kinds.
+pub fn kinds() -> PossibleValuesParser {
+    let names = (1..=u16::from(u8::MAX)).map(Body::name_of);
+    PossibleValuesParser::new(names.filter(|name| *name != "unknown"))
+}
+
 /// A filter, with its position in the steps and iterations.
 pub struct EventFilter<'a> {
-    asked: &'a args::LogFilter,
+    asked: &'a LogFilter,
     grep: Option<Needle>,
     /// `true` inside the requested step, if the events come oldest first.
     in_step: bool,
@@ -20,13 +55,13 @@ pub struct EventFilter<'a> {
 }
 
 impl<'a> EventFilter<'a> {
-    pub fn new(asked: &'a args::LogFilter) -> Self {
+    pub fn new(asked: &'a LogFilter) -> Self {
         let grep = asked.grep.as_deref().map(Needle::new);
         Self { asked, grep, in_step: false, iteration: 0 }
     }
 
     /// Returns `true` if the filter needs all events, oldest first.
-    pub fn is_ordered(asked: &args::LogFilter) -> bool {
+    pub fn is_ordered(asked: &LogFilter) -> bool {
         asked.step.is_some() || asked.iteration.is_some()
     }
 

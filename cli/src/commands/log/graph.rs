@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use milepost::LineageId;
 use milepost_api::{EventForm, LineageForm, PointForm};
 
+use super::LogArgs;
 use super::entry::Entry;
 use super::filter::EventFilter;
 use super::walk::Walk;
-use crate::args;
 use crate::backend::Backend;
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, Style, words};
@@ -20,7 +20,7 @@ use crate::output::{Out, Style, words};
 /// Kind of the event of a checkpoint.
 const MARKED: &str = "checkpoint_marked";
 
-pub fn run(source: &dyn Backend, point: &PointForm, args: &args::Log, out: &mut Out) -> Result<()> {
+pub fn run(source: &dyn Backend, point: &PointForm, args: &LogArgs, out: &mut Out) -> Result<()> {
     if EventFilter::is_ordered(&args.filter) {
         return Err(Failure::new("--step and --iteration are for one lineage, not for --graph")
             .code_of(USAGE)

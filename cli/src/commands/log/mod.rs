@@ -20,17 +20,68 @@ use std::collections::VecDeque;
 
 use milepost_api::{Big, PointForm};
 
-use crate::args;
+use super::command::{CliCommand, Examples, Needs, Run};
+use crate::args::whole;
 use crate::backend::{Backend, Each};
 use crate::commands::turn_text::begin_of;
 use crate::error::Result;
 use crate::output::{Out, count, note, words};
 pub use entry::Entry;
-use filter::EventFilter;
-pub use filter::Needle;
+use filter::{EventFilter, LogFilter};
+pub use filter::{Needle, kinds};
 use walk::Walk;
 
-pub fn run(source: &dyn Backend, args: &args::Log, out: &mut Out) -> Result<()> {
+/// Print the events before a point, newest first.
+#[derive(Debug, clap::Args)]
+pub struct LogArgs {
+    /// The address of the point; see `milepost --help`.
+    pub address: String,
+    /// Print single events, not steps. Options that select events imply it.
+    #[arg(long)]
+    pub events: bool,
+    /// Print at most N steps, or events. `-20` is `-n 20`.
+    #[arg(short = 'n', long = "last", alias = "limit", value_name = "N",
+          value_parser = whole::<u64>, allow_negative_numbers = true)]
+    pub last: Option<u64>,
+    /// Print times in UTC, not as ages.
+    #[arg(long)]
+    pub utc: bool,
+    /// Print the oldest one first.
+    #[arg(long)]
+    pub reverse: bool,
+    /// Print each event in full, not as one line.
+    #[arg(long, conflicts_with = "graph")]
+    pub full: bool,
+    /// As --full, with the body as JSON.
+    #[arg(long, conflicts_with = "graph")]
+    pub raw: bool,
+    /// Draw all lineages of the task side by side.
+    #[arg(long, conflicts_with_all = ["reverse", "follow"])]
+    pub graph: bool,
+    /// Continue to print new events until Ctrl-C. The last 10 events are printed first, unless -n
+    /// is given.
+    #[arg(short, long, conflicts_with = "reverse")]
+    pub follow: bool,
+    #[command(flatten)]
+    pub filter: LogFilter,
+}
+
+impl CliCommand for LogArgs {
+    const EXAMPLES: Examples = &[
+        ("log run -n 20", "the last twenty events"),
+        ("log run --step 3 --full", "all of what step 3 said"),
+        ("log run --graph", "all lineages as a graph"),
+        ("log run --kind tool_called --grep search", "calls that have to do with a search"),
+        ("log run --since 10m --follow", "what comes, too"),
+    ];
+    const RUN: Run<Self> = Run::OnStore(Needs::GLANCES_LONG, run);
+
+    fn needs(&self, usual: Needs, _can_pick: bool) -> Needs {
+        if self.follow { Needs::FOLLOWS } else { usual }
+    }
+}
+
+fn run(source: &dyn Backend, args: &LogArgs, out: &mut Out) -> Result<()> {
     let point = source.point(&args.address)?;
     if args.graph {
         return graph::run(source, &point, args, out);
@@ -67,7 +118,7 @@ pub fn run(source: &dyn Backend, args: &args::Log, out: &mut Out) -> Result<()> 
         (false, _, true) => log.last(each, true),
         (false, _, false) => log.newest_first(each),
     }?;
-    if found == 0 && log.most > 0 && !out.json && args.filter != args::LogFilter::default() {
+    if found == 0 && log.most > 0 && !out.json && args.filter != LogFilter::default() {
         let events = count(point.offset.0.saturating_sub(begin), "event");
         note(&format!("nothing found in {events}"));
     }
@@ -75,9 +126,9 @@ pub fn run(source: &dyn Backend, args: &args::Log, out: &mut Out) -> Result<()> 
 }
 
 /// Returns `true` if steps are printed, and not events.
-fn is_read_by_step(args: &args::Log, out: &Out) -> bool {
+fn is_read_by_step(args: &LogArgs, out: &Out) -> bool {
     let of_events = args.events || args.full || args.raw || args.follow || out.json;
-    !of_events && args.filter == args::LogFilter::default()
+    !of_events && args.filter == LogFilter::default()
 }
 
 /// The requested events.
@@ -86,7 +137,7 @@ struct Log<'a> {
     point: &'a PointForm,
     /// The first existing offset.
     begin: u64,
-    filter: &'a args::LogFilter,
+    filter: &'a LogFilter,
     /// Largest number of events.
     most: u64,
 }

@@ -28,9 +28,10 @@ use self::new_session::Resume;
 pub use self::new_session::remove_unused;
 use self::place::{Named, Place};
 use self::way::Way;
+use super::command::{CliCommand, Examples, Run};
 use super::confirm::confirm;
 use super::under_agent;
-use crate::args;
+use crate::args::FolderOptions;
 use crate::backend::{Attempt, Backend, CheckpointsAsked, Local, asking_again};
 use crate::error::{Failure, Result};
 use crate::output::{Out, StoreOption, note, printable, words};
@@ -47,7 +48,45 @@ const FILES_ONLY: &str = "`--files-only` takes back the files";
 /// Number of stores of folders that are gone that a hint names.
 const NAMED: usize = 3;
 
-pub fn run(store: &StoreArgs, args: &args::Rewind, out: &mut Out) -> Result<()> {
+/// Take a coding agent back to before a prompt: files and conversation. See docs/AGENTS.md.
+#[derive(Debug, clap::Args)]
+pub struct RewindArgs {
+    /// The prompt: `prompt-2`, or `~1` for the last one, `~2` for the one before it. With the
+    /// session in front: `SESSION@prompt-2`, `SESSION~1`. `@NAME` is a mark of yours. Default: pick
+    /// one of the last session of this project.
+    #[arg(value_name = "PROMPT")]
+    pub place: Option<String>,
+    /// List the prompts and marks of the session with the files that changed within each, and do
+    /// nothing.
+    #[arg(long, conflicts_with_all = ["files_only", "conversation_only", "yes", "resume"])]
+    pub list: bool,
+    /// Take back the files, and leave the conversation.
+    #[arg(long, conflicts_with = "conversation_only")]
+    pub files_only: bool,
+    /// Take back the conversation, and leave the files.
+    #[arg(long)]
+    pub conversation_only: bool,
+    #[command(flatten)]
+    pub options: FolderOptions,
+    /// Do it without a question.
+    #[arg(short = 'y', long)]
+    pub yes: bool,
+    /// Start the agent in the conversation from before the prompt.
+    #[arg(long, conflicts_with_all = ["files_only", "dry_run"])]
+    pub resume: bool,
+}
+
+impl CliCommand for RewindArgs {
+    const EXAMPLES: Examples = &[
+        ("rewind", "list the prompts of this project's last session, and ask"),
+        ("rewind --list", "the prompts, with the number of files that each changed"),
+        ("rewind ~1 --dry-run", "what the last prompt did, and what would be taken back"),
+        ("rewind prompt-2 --yes", "files and conversation as before the second prompt"),
+    ];
+    const RUN: Run<Self> = Run::Alone(run);
+}
+
+fn run(store: &StoreArgs, args: &RewindArgs, out: &mut Out) -> Result<()> {
     let resume = asking_again(|| taken_back(store, args, out))?;
     match resume.filter(|_| args.resume) {
         Some(resume) => {
@@ -61,7 +100,7 @@ pub fn run(store: &StoreArgs, args: &args::Rewind, out: &mut Out) -> Result<()> 
 /// Takes the session back, and returns the command that resumes it.
 fn taken_back(
     store: &StoreArgs,
-    args: &args::Rewind,
+    args: &RewindArgs,
     out: &mut Out,
 ) -> Result<Attempt<Option<Resume>>> {
     let (opened, folder) = match store.named().is_some() {
@@ -103,7 +142,7 @@ fn taken_back(
 /// Returns the project and its store: this one, or else the nearest folder above it that has
 /// sessions. The home folder and those above it have sessions without files. Of a project whose
 /// folder is gone, the store is found from a folder above it.
-fn recorded(store: &StoreArgs, args: &args::Rewind) -> Result<(PathBuf, PathBuf)> {
+fn recorded(store: &StoreArgs, args: &RewindArgs) -> Result<(PathBuf, PathBuf)> {
     let project = super::agent::project()?;
     let store_of = |folder: &Path| outside::store_of(folder).filter(|store| store.is_dir());
     let above =
@@ -183,7 +222,7 @@ fn start(resume: &Resume) -> Result<()> {
 fn on(
     source: &dyn Backend,
     folder: Option<&Path>,
-    args: &args::Rewind,
+    args: &RewindArgs,
     out: &mut Out,
 ) -> Result<Option<Resume>> {
     let place = Place::parse(args.place.as_deref())?;

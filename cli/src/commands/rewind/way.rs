@@ -8,10 +8,10 @@ use milepost_formats::session_description;
 use milepost_workspace::{ConflictWhy, LeftWhy, PathConflict, Plan, TreePath};
 
 use super::FILES_ONLY;
+use super::RewindArgs;
 use super::history::History;
 use super::new_session::{NewSession, Resume};
 use super::print;
-use crate::args;
 use crate::backend::jobs::{JobFailed, Wording};
 use crate::backend::{Backend, named};
 use crate::commands::workspace_args;
@@ -42,7 +42,7 @@ pub(super) struct Way {
 impl Way {
     pub fn of(
         source: &dyn Backend,
-        args: &args::Rewind,
+        args: &RewindArgs,
         (task, history): (&TaskForm, &History),
         at: u64,
         folder: Option<&Path>,

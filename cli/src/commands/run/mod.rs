@@ -16,6 +16,7 @@ mod report;
 mod signals;
 mod tee;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -31,7 +32,9 @@ use self::process::{Asked, Ended, GRACE};
 use self::recorder::Recorder;
 use self::signals::Taken;
 use super::capture;
-use crate::args::{self, RunWhen};
+use super::command::{CliCommand, Examples, Run};
+use super::on_store::or_elsewhere;
+use crate::args::{ScanOptions, duration};
 use crate::backend::jobs::{self, JobFailed, absolute};
 use crate::backend::{Backend, Local, hints, recovery};
 use crate::error::{Failure, Result};
@@ -64,7 +67,72 @@ struct Store<'a> {
     has_hooks: bool,
 }
 
-pub fn run(store: &StoreArgs, args: &args::Run, out: &mut Out) -> Result<()> {
+/// Largest output that is recorded, in bytes. An event has room for it, even as base64.
+const OUTPUT_MAX: u64 = 8 << 20;
+
+const MORE: &str = "\
+Exit codes: that of the command; 128 and its number where a signal ended it; 124 the time was over;
+125 it ran, and something of it is not recorded; 126 it could not be started; 127 it was not found.
+Where it was not run they are those of `milepost capture`.";
+
+/// Run a command, and record its output and its changes to the folder. The exit status is
+/// recorded too, with a checkpoint before and after.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = MORE)]
+pub struct RunArgs {
+    /// The task to record into. Default: the task named after the working directory, started if
+    /// there is none.
+    #[arg(long, value_name = "ID")]
+    pub task: Option<String>,
+    /// The working directory of the command, captured before and after.
+    #[arg(long, alias = "files", value_name = "DIR", default_value = ".")]
+    pub dir: PathBuf,
+    /// When to mark a checkpoint before and after, with the files: `always`, or at `risk`, which is
+    /// a command that may remove or overwrite files, a --label, or no capture in the last five
+    /// minutes.
+    #[arg(long, value_name = "WHEN", default_value = "always")]
+    pub when: RunWhen,
+    /// Label the checkpoints `before-TEXT` and `after-TEXT`.
+    #[arg(long, value_name = "TEXT")]
+    pub label: Option<String>,
+    /// End the command and its process group after this time: `500ms`, `90s`, `30m` or `12h`.
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub timeout: Option<Duration>,
+    /// Capture no files: record only the command, its output and its exit status.
+    #[arg(long, conflicts_with_all = ["max_file", "max_total", "anyway", "forget_ignored",
+                                      "no_default_ignores"])]
+    pub no_files: bool,
+    /// The most output to record, in bytes: its first half and its last half.
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 20,
+          value_parser = clap::value_parser!(u64).range(..=OUTPUT_MAX))]
+    pub output_max: u64,
+    /// Pass MILEPOST_KEY to the command, if it opens the store itself.
+    #[arg(long)]
+    pub pass_key: bool,
+    #[command(flatten)]
+    pub scan: ScanOptions,
+    /// The command and its arguments.
+    #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+impl CliCommand for RunArgs {
+    const EXAMPLES: Examples = &[
+        ("run -- make test", "what it printed, how it ended, what it did to this folder"),
+        ("run --when risk -- make clean", "checkpoints only where files may be lost"),
+    ];
+    const RUN: Run<Self> =
+        Run::Alone(|store, args, out| or_elsewhere(store, run(store, args, out)));
+}
+
+/// When `run` marks checkpoints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum RunWhen {
+    Always,
+    Risk,
+}
+
+fn run(store: &StoreArgs, args: &RunArgs, out: &mut Out) -> Result<()> {
     if store.is_missing() {
         store.open_or_create(Options::default())?.close()?;
     }
@@ -105,7 +173,7 @@ pub fn run(store: &StoreArgs, args: &args::Run, out: &mut Out) -> Result<()> {
 }
 
 /// Returns the working directory. One that is captured is checked with the capture.
-fn folder(args: &args::Run) -> Result<PathBuf> {
+fn folder(args: &RunArgs) -> Result<PathBuf> {
     let place = args.dir.display();
     match std::fs::canonicalize(&args.dir) {
         Ok(folder) if folder.is_dir() || !args.no_files => Ok(folder),
@@ -117,7 +185,7 @@ fn folder(args: &args::Run) -> Result<PathBuf> {
 }
 
 /// Records the call, with a checkpoint before it, and closes the store.
-fn begin(store: &Store<'_>, args: &args::Run, folder: &Path, out: &Out) -> Result<ToolCallForm> {
+fn begin(store: &Store<'_>, args: &RunArgs, folder: &Path, out: &Out) -> Result<ToolCallForm> {
     let wait = store.args.wait.unwrap_or(WAIT);
     let opened = patiently(wait, &mut |_| true, || store.open())?;
     store.with(opened, |source| {
@@ -151,14 +219,14 @@ fn begin(store: &Store<'_>, args: &args::Run, folder: &Path, out: &Out) -> Resul
 }
 
 /// Returns the label of one of the two checkpoints.
-fn label(args: &args::Run, when: &str) -> Option<String> {
+fn label(args: &RunArgs, when: &str) -> Option<String> {
     args.label.as_ref().map(|label| format!("{when}-{label}"))
 }
 
 /// Records the outcome of the call, or saves it elsewhere.
 fn end(
     store: &Store<'_>,
-    args: &args::Run,
+    args: &RunArgs,
     folder: &Path,
     (begun, outcome): (&ToolCallForm, &Outcome),
     given_up: &dyn Fn() -> bool,
@@ -213,7 +281,7 @@ fn end(
 
 /// Returns the return of the call, with the checkpoint after it if there was one before.
 fn returned(
-    args: &args::Run,
+    args: &RunArgs,
     folder: &Path,
     begun: &ToolCallForm,
     outcome: &Outcome,

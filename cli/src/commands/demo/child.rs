@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::optimizer::Optimizer;
 use super::run::{Acknowledged, DemoRun};
-use super::{DemoWorker, FIRST_STEP_SIZE};
+use super::{DemoWorkerArgs, FIRST_STEP_SIZE};
 use crate::error::{Failure, Result};
 use crate::store_locator::StoreArgs;
 
@@ -36,7 +36,7 @@ enum Order {
 }
 
 /// Runs the worker: it waits once for guidance, and continues until it is killed or done.
-pub fn worker(store: &StoreArgs, args: &DemoWorker) -> Result<()> {
+pub fn worker(store: &StoreArgs, args: &DemoWorkerArgs) -> Result<()> {
     let engine = store.open_or_create(Options::default())?;
     let task = engine.start_task(&args.task, "demo")?;
     let optimizer = Optimizer::new(args.seed, FIRST_STEP_SIZE);
@@ -75,7 +75,7 @@ pub struct Worker {
 
 impl Worker {
     /// Starts the worker: this program, as a process of its own, with the key of the store.
-    pub fn start(store: &Path, key_file: Option<&Path>, args: &DemoWorker) -> Result<Self> {
+    pub fn start(store: &Path, key_file: Option<&Path>, args: &DemoWorkerArgs) -> Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         if let Some(file) = key_file {
             command.arg("--key-file").arg(file);

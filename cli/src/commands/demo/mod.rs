@@ -15,13 +15,13 @@ mod run;
 
 use std::path::{Path, PathBuf};
 
-use clap::Args as ClapArgs;
 use milepost::clock::{Clock, SystemClock};
 use milepost::{Engine, ErrorKind, LineageId, Options, Point, Task};
 
 use self::child::Worker;
 use self::report::{Report, Scored};
 use self::run::{Acknowledged, DemoRun, label, optimizer_at};
+use super::command::{CliCommand, Examples, Run};
 use crate::error::{Failure, Result};
 use crate::output::{Out, count};
 use crate::store_locator::{StoreArgs, made_at, open_at};
@@ -42,15 +42,23 @@ const SECOND_UNTIL: u64 = BACK_TO + 2000;
 
 pub use child::worker;
 
-#[derive(Debug, ClapArgs)]
-pub struct Demo {
+/// Watch an optimizer record itself, be killed, continue, and go back to do better.
+#[derive(Debug, clap::Args)]
+pub struct DemoArgs {
     /// The seed of the optimizer: the same seed gives the same results.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 }
 
-#[derive(Debug, ClapArgs)]
-pub struct DemoWorker {
+impl CliCommand for DemoArgs {
+    const EXAMPLES: Examples = &[("demo --seed 7", "watch another run of it")];
+    const RUN: Run<Self> = Run::Alone(run);
+}
+
+/// The child process of `demo`.
+#[derive(Debug, clap::Args)]
+#[command(hide = true)]
+pub struct DemoWorkerArgs {
     #[arg(long)]
     pub task: String,
     #[arg(long)]
@@ -61,11 +69,16 @@ pub struct DemoWorker {
     pub until: u64,
 }
 
-pub fn run(choice: &StoreArgs, args: &Demo, out: &mut Out) -> Result<()> {
+impl CliCommand for DemoWorkerArgs {
+    const EXAMPLES: Examples = &[];
+    const RUN: Run<Self> = Run::Alone(|store, args, _| worker(store, args));
+}
+
+fn run(choice: &StoreArgs, args: &DemoArgs, out: &mut Out) -> Result<()> {
     let dir = place(choice)?;
     let name = free_name(choice, &dir)?;
     let mut report = Report::new(dir.clone(), args.seed, choice.dir.is_none(), out)?;
-    let order = DemoWorker { task: name, seed: args.seed, pause_at: PAUSE_AT, until: UNTIL };
+    let order = DemoWorkerArgs { task: name, seed: args.seed, pause_at: PAUSE_AT, until: UNTIL };
     let worker = Worker::start(&dir, choice.key_file.as_deref(), &order)?;
     let acknowledged = first_half(worker, &mut report)?;
     let name = order.task;

@@ -76,14 +76,20 @@ fn takes_value(commands: [&Command; 2], text: &str) -> bool {
     found.is_some() && letters.next().is_none()
 }
 
+/// Returns `true` if the arguments have `--json`, also if they cannot be parsed. Arguments behind
+/// `--` belong to another command.
+pub fn asks_for_json(arguments: &[OsString]) -> bool {
+    arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args;
+    use crate::commands;
 
     fn read(line: &str) -> (String, String) {
         let words = line.split(' ').map(OsString::from);
-        let line = CommandLine::read(&args::command(), words);
+        let line = CommandLine::read(&commands::command(), words);
         let words: Vec<String> =
             line.words.into_iter().map(|word| word.into_string().unwrap()).collect();
         (words.join(" "), line.command)
