@@ -47,10 +47,8 @@ impl FolderOptions {
 }
 
 // Arguments that `restore` and `rollback` share.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub struct GoingBack {
-    /// The address of the point; see `milepost --help`.
-    pub address: String,
     #[command(flatten)]
     pub options: FolderOptions,
     /// Only take back what the run changed, in calls of tools; leave what others changed since.

@@ -9,7 +9,7 @@ use super::command::{CliCommand, Examples, Needs, Run};
 use super::restore::RestoreArgs;
 use super::rollback::RollbackArgs;
 use super::{checkpoints, restore, rollback};
-use crate::args::{FolderOptions, GoingBack};
+use crate::args::GoingBack;
 use crate::backend::{Backend, CheckpointsAsked};
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, Style, printable, words};
@@ -60,20 +60,23 @@ fn run(source: &dyn Backend, args: &CheckpointArgs, out: &mut Out) -> Result<()>
         None => none(out),
         Some(End::Unchanged) => Ok(out.line("nothing was changed")?),
         Some(End::Restore { id, with_files }) => {
-            let back = GoingBack {
-                address: format!("@{id}"),
-                options: FolderOptions::default(),
-                leave_others: false,
-                description: args.description.clone(),
-            };
-            go_back(source, back, with_files, out)
+            let address = format!("@{id}");
+            let description = args.description.clone();
+            // With the command that takes an address.
+            match with_files && source.has_folders() {
+                true => {
+                    let back = GoingBack { description, ..GoingBack::default() };
+                    rollback::run(source, &RollbackArgs { address, files: None, back }, out)
+                }
+                false => restore::to(source, &address, description.as_deref(), out),
+            }
         }
     }
 }
 
 /// Runs `restore` without an address. Its options for files need an address.
 pub fn instead_of_restore(source: &dyn Backend, args: &RestoreArgs, out: &mut Out) -> Result<()> {
-    if args.files.is_some() || args.options.is_given() || args.leave_others {
+    if args.files.is_some() || args.back.options.is_given() || args.back.leave_others {
         let message = "an address is needed with --files, --dry-run, --theirs, --keep-mine, \
                        --moved and --leave-others";
         return Err(Failure::new(message).code_of(USAGE).hint(
@@ -81,16 +84,9 @@ pub fn instead_of_restore(source: &dyn Backend, args: &RestoreArgs, out: &mut Ou
              files",
         ));
     }
-    let picked = CheckpointArgs { task: None, yes: false, description: args.description.clone() };
+    let picked =
+        CheckpointArgs { task: None, yes: false, description: args.back.description.clone() };
     run(source, &picked, out)
-}
-
-/// Restores the picked checkpoint with the command that takes an address.
-fn go_back(source: &dyn Backend, back: GoingBack, with_files: bool, out: &mut Out) -> Result<()> {
-    match with_files && source.has_folders() {
-        true => rollback::run(source, &RollbackArgs { files: None, back }, out),
-        false => restore::to(source, &back, out),
-    }
 }
 
 /// Says that there is no checkpoint: no store, none in the store, or none of the task.

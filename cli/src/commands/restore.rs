@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::command::{CliCommand, Examples, Needs, Run};
 use super::left_files::{Left, LeftFiles};
 use super::{checkpoint, rollback};
-use crate::args::{FolderOptions, GoingBack};
+use crate::args::GoingBack;
 use crate::backend::Backend;
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, printable, words};
@@ -25,13 +25,7 @@ pub struct RestoreArgs {
     #[arg(long, alias = "dir", value_name = "DIR")]
     pub files: Option<PathBuf>,
     #[command(flatten)]
-    pub options: FolderOptions,
-    /// Only take back what the run changed, in calls of tools; leave what others changed since.
-    #[arg(long)]
-    pub leave_others: bool,
-    /// A description of the new lineage.
-    #[arg(short = 'm', long, alias = "message", value_name = "TEXT")]
-    pub description: Option<String>,
+    pub back: GoingBack,
 }
 
 impl CliCommand for RestoreArgs {
@@ -44,7 +38,7 @@ impl CliCommand for RestoreArgs {
 
     fn needs(&self, usual: Needs, can_pick: bool) -> Needs {
         match &self.address {
-            Some(_) if self.options.dry_run => Needs::READS,
+            Some(_) if self.back.options.dry_run => Needs::READS,
             Some(_) => usual,
             None if can_pick => Needs::PICKS,
             None => Needs::NONE,
@@ -60,25 +54,13 @@ impl CliCommand for RestoreArgs {
     }
 }
 
-impl RestoreArgs {
-    /// Returns the arguments for a restore to `address`.
-    pub fn back(&self, address: &str) -> GoingBack {
-        GoingBack {
-            address: address.to_owned(),
-            options: self.options.clone(),
-            leave_others: self.leave_others,
-            description: self.description.clone(),
-        }
-    }
-}
-
 fn run(source: &dyn Backend, args: &RestoreArgs, out: &mut Out) -> Result<()> {
     let Some(address) = &args.address else {
         return checkpoint::instead_of_restore(source, args, out);
     };
-    let back = args.back(address);
+    let back = &args.back;
     if let Some(files) = &args.files {
-        return rollback::files_only(source, &back, files, out);
+        return rollback::files_only(source, (address, back), files, out);
     }
     if back.options.is_given() || back.leave_others {
         let message = "--dry-run, --theirs, --keep-mine, --moved and --leave-others are for files";
@@ -87,12 +69,17 @@ fn run(source: &dyn Backend, args: &RestoreArgs, out: &mut Out) -> Result<()> {
              all",
         ));
     }
-    to(source, &back, out)
+    to(source, address, back.description.as_deref(), out)
 }
 
 /// Restores a point, without a folder.
-pub fn to(source: &dyn Backend, back: &GoingBack, out: &mut Out) -> Result<()> {
-    let point = source.point(&back.address)?;
+pub fn to(
+    source: &dyn Backend,
+    address: &str,
+    description: Option<&str>,
+    out: &mut Out,
+) -> Result<()> {
+    let point = source.point(address)?;
     let task = source.task(&point.task)?;
     if (point.lineage, point.offset) == (task.active, task.head) {
         let shown = words::encode(&point.task);
@@ -102,7 +89,7 @@ pub fn to(source: &dyn Backend, back: &GoingBack, out: &mut Out) -> Result<()> {
              offset; `milepost checkpoints {shown}` lists them"
         )));
     }
-    let restored = source.restore(&point, back.description.as_deref())?;
+    let restored = source.restore(&point, description)?;
     let from = words::address(&point.task, point.lineage, point.offset.0);
     let note = format!("back to {from}");
     let hint = format!("`milepost undo {}` takes this back", words::encode(&point.task));

@@ -16,6 +16,8 @@ use crate::output::{JobBar, Out, words};
 /// Go back to a point with the folder: restore state and files together, or neither.
 #[derive(Debug, clap::Args)]
 pub struct RollbackArgs {
+    /// The address of the point; see `milepost --help`.
+    pub address: String,
     /// The folder. Default: the captured one, if it exists.
     #[arg(long, alias = "dir", value_name = "DIR")]
     pub files: Option<PathBuf>,
@@ -36,13 +38,13 @@ impl CliCommand for RollbackArgs {
 }
 
 pub fn run(source: &dyn Backend, args: &RollbackArgs, out: &mut Out) -> Result<()> {
-    go_back(source, &args.back, args.files.as_deref(), Scope::All, out)
+    go_back(source, (&args.address, &args.back), args.files.as_deref(), Scope::All, out)
 }
 
 /// Restores only the files of a folder, for `restore --files`.
 pub fn files_only(
     source: &dyn Backend,
-    asked: &GoingBack,
+    asked: (&str, &GoingBack),
     files: &Path,
     out: &mut Out,
 ) -> Result<()> {
@@ -51,12 +53,12 @@ pub fn files_only(
 
 fn go_back(
     source: &dyn Backend,
-    asked: &GoingBack,
+    (address, asked): (&str, &GoingBack),
     files: Option<&Path>,
     scope: Scope,
     out: &mut Out,
 ) -> Result<()> {
-    let to = source.point(&asked.address)?;
+    let to = source.point(address)?;
     let mut folder = workspace_args::folder(files, &asked.options)?;
     folder.choices.leave_others = asked.leave_others;
     let job = JobAsked::Restore(FilesAsked {
@@ -65,7 +67,7 @@ fn go_back(
         files: folder,
         description: asked.description.clone(),
     });
-    let wording = Wording { address: Some(&asked.address), files, ..Wording::default() };
+    let wording = Wording { address: Some(address), files, ..Wording::default() };
     let done = source.job(&job, JobBar::new(!out.json));
     let form = workspace_args::done(done, &wording, out)?;
     let plan = workspace_args::plan(&form)?.unwrap_or_default();
