@@ -11,17 +11,15 @@
 //! load      requests to the store, while no key waits
 //! layout    the parts of the screen
 //! draw      the model as a screen
-//! keys      keys of the terminal to keys of the model
 //! screen    the loop: keys, requests, draws
 //! ```
 //!
-//! Only `keys` and `screen` use the terminal (`crate::terminal`), and only `load`, `details` and
+//! Only `screen` uses the terminal (`crate::terminal`), and only `load`, `details` and
 //! `preview` read the store.
 
 mod details;
 mod draw;
 mod filter;
-mod keys;
 mod layout;
 mod list;
 mod load;

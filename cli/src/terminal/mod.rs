@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! screen   setup and reset
+//! keys     keys that were pressed
 //! drawing  parts of a screen, and text in them
 //! cache    a bounded cache of what was read from the store
 //! ```
@@ -10,6 +11,7 @@
 
 mod cache;
 mod drawing;
+mod keys;
 mod screen;
 #[cfg(test)]
 pub mod testing;
@@ -20,6 +22,7 @@ pub use cache::Cache;
 pub use drawing::{
     Line, Tone, behind, end_of, fitting, line_of, put, split_below, split_right, wrapped,
 };
+pub use keys::Stroke;
 pub use screen::Screen;
 
 use crate::output::Out;

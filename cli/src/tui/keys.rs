@@ -1,6 +1,6 @@
 //! The table of keys, which the page has too: `docs/PAGE.md`.
 
-use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+pub use crate::terminal::Stroke;
 
 /// The function of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,69 +114,7 @@ pub fn does(name: &str) -> Option<Does> {
     all.find(|(key, _)| *key == name).map(|(_, does)| *does)
 }
 
-/// A key that was pressed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stroke {
-    Char(char),
-    /// Pasted text.
-    Text(String),
-    Up,
-    Down,
-    Left,
-    Right,
-    PageUp,
-    PageDown,
-    Home,
-    End,
-    Tab,
-    BackTab,
-    Enter,
-    Esc,
-    Erase,
-    Clear,
-    /// Ctrl-C: leaves from everywhere.
-    Quit,
-}
-
 impl Stroke {
-    /// Returns the key of a terminal's event.
-    pub fn of(event: Event) -> Option<Self> {
-        match event {
-            Event::Key(key) if key.kind != KeyEventKind::Release => Self::of_key(key),
-            Event::Paste(text) => Some(Self::Text(text)),
-            _ => None,
-        }
-    }
-
-    fn of_key(key: KeyEvent) -> Option<Self> {
-        if key.modifiers.contains(KeyModifiers::CONTROL) {
-            return match key.code {
-                KeyCode::Char('c') => Some(Self::Quit),
-                KeyCode::Char('u') => Some(Self::Clear),
-                KeyCode::Char('h') => Some(Self::Erase),
-                KeyCode::Char('m' | 'j') => Some(Self::Enter),
-                _ => None,
-            };
-        }
-        Some(match key.code {
-            KeyCode::Up => Self::Up,
-            KeyCode::Down => Self::Down,
-            KeyCode::Left => Self::Left,
-            KeyCode::Right => Self::Right,
-            KeyCode::PageUp => Self::PageUp,
-            KeyCode::PageDown => Self::PageDown,
-            KeyCode::Home => Self::Home,
-            KeyCode::End => Self::End,
-            KeyCode::Tab => Self::Tab,
-            KeyCode::BackTab => Self::BackTab,
-            KeyCode::Enter => Self::Enter,
-            KeyCode::Esc => Self::Esc,
-            KeyCode::Backspace => Self::Erase,
-            KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::ALT) => Self::Char(c),
-            _ => return None,
-        })
-    }
-
     /// Returns the function of the key where nothing is typed.
     pub fn does(&self) -> Option<Does> {
         match self {
@@ -198,6 +136,8 @@ impl Stroke {
 
 #[cfg(test)]
 mod tests {
+    use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+
     use super::*;
 
     const DOCUMENT: &str = include_str!("../../../docs/PAGE.md");
@@ -233,13 +173,13 @@ mod tests {
         all.sort_unstable();
         all.dedup();
         assert_eq!(all.len(), count);
-        let pressed = |c, modifiers| Stroke::of(Event::Key(KeyEvent::new(c, modifiers)));
+        let pressed = |c, modifiers| Stroke::of(Event::Key(KeyEvent::new(c, modifiers)), |_| None);
         assert_eq!(pressed(KeyCode::Char('c'), KeyModifiers::CONTROL), Some(Stroke::Quit));
         assert_eq!(pressed(KeyCode::Char('r'), KeyModifiers::CONTROL), None);
         assert_eq!(pressed(KeyCode::Char('r'), KeyModifiers::ALT), None);
         let shifted = pressed(KeyCode::Char('J'), KeyModifiers::SHIFT);
         assert_eq!(shifted.and_then(|key| key.does()), Some(Does::NextTurn));
-        let pasted = Stroke::of(Event::Paste("ry\n".into())).unwrap();
+        let pasted = Stroke::of(Event::Paste("ry\n".into()), |_| None).unwrap();
         assert_eq!((pasted.does(), pasted), (None, Stroke::Text("ry\n".into())));
     }
 }

@@ -156,7 +156,7 @@ fn press_waiting(app: &mut App, pace: &mut Pace) -> Result<bool> {
     let mut is_waiting = event::poll(Duration::from_micros(wait))?;
     while is_waiting {
         (pace.is_changed, pace.is_pressed) = (true, true);
-        if let Some(stroke) = Stroke::of(event::read()?)
+        if let Some(stroke) = Stroke::of(event::read()?, |_| None)
             && app.press(stroke)
         {
             return Ok(true);

@@ -8,10 +8,10 @@ use ratatui::backend::TestBackend;
 use ratatui::style::Color;
 
 use super::super::list::List;
-use super::super::model::PressedKey;
 use super::super::testing::{NOW_US, checkpoint};
 use super::*;
 use crate::picker::details::{About, Details, Preview};
+use crate::terminal::Stroke;
 use crate::terminal::testing::lines;
 
 /// Returns a model with two tasks, one of them with wide characters.
@@ -79,7 +79,7 @@ fn drawn(model: &mut Model, width: u16, height: u16, color: bool) -> Buffer {
 /// Returns a model with the first checkpoint chosen.
 fn chosen() -> Model {
     let mut model = model();
-    model.press(PressedKey::Down);
+    model.press(Stroke::Down);
     model
 }
 
@@ -164,7 +164,7 @@ with its files]";
 #[test]
 fn a_small_screen_asks_below_the_list() {
     let mut model = chosen();
-    model.press(PressedKey::Enter);
+    model.press(Stroke::Enter);
     assert_eq!(text(&mut model, 40, 10), SMALL);
 }
 
@@ -196,10 +196,10 @@ fn without_colours_the_chosen_row_is_reversed_and_nothing_is_coloured() {
 #[test]
 fn the_keys_are_said_and_so_is_that_nothing_was_found() {
     let mut model = model();
-    model.press(PressedKey::Char('?'));
+    model.press(Stroke::Char('?'));
     assert!(text(&mut model, 80, 24).contains("Tab, Shift-Tab"));
-    model.press(PressedKey::Back);
-    model.press(PressedKey::Text("no such words".into()));
+    model.press(Stroke::Esc);
+    model.press(Stroke::Text("no such words".into()));
     let text = text(&mut model, 80, 24);
     assert!(text.contains("nothing has all of these words"), "{text}");
     assert!(text.starts_with("> no such words"), "{text}");
@@ -213,9 +213,9 @@ fn no_control_character_reaches_the_screen() {
     let mut list = List::of_store();
     list.add_store_page(Listed { items: vec![bad], next: None });
     let mut model = Model::new(list, false, true);
-    model.press(PressedKey::Text("\u{1b}[31m".into()));
-    model.press(PressedKey::Clear);
-    for key in [PressedKey::Down, PressedKey::Enter] {
+    model.press(Stroke::Text("\u{1b}[31m".into()));
+    model.press(Stroke::Clear);
+    for key in [Stroke::Down, Stroke::Enter] {
         model.press(key);
         let buffer = drawn(&mut model, 120, 40, true);
         for cell in buffer.content() {
@@ -233,11 +233,11 @@ fn every_size_is_drawn_and_the_end_of_the_question_is_seen() {
         for height in [1, 2, 3, 5, 9, 12, 13, 24, 41] {
             let mut model = chosen();
             drawn(&mut model, width, height, true);
-            model.press(PressedKey::Enter);
+            model.press(Stroke::Enter);
             let text = text(&mut model, width, height);
             assert!(width < 30 || text.ends_with(']'), "{width}x{height}: {text}");
-            model.press(PressedKey::Back);
-            model.press(PressedKey::Char('?'));
+            model.press(Stroke::Esc);
+            model.press(Stroke::Char('?'));
             drawn(&mut model, width, height, true);
         }
     }

@@ -8,35 +8,11 @@ use super::details::{About, Details, Preview};
 use super::filter::WordFilter;
 use super::list::List;
 use super::rows::{Row, Rows};
-use crate::terminal::Cache;
+use crate::terminal::{Cache, Stroke};
 
 /// Maximum number of cached details, and of cached previews.
 const ROWS: usize = 4096;
 const PREVIEWS: usize = 64;
-
-/// A key, by its function.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PressedKey {
-    Up,
-    Down,
-    PageUp,
-    PageDown,
-    First,
-    Last,
-    NextTask,
-    TaskBefore,
-    LastSuccess,
-    Enter,
-    /// Esc.
-    Back,
-    /// Ctrl-C.
-    Leave,
-    Char(char),
-    /// Pasted text.
-    Text(String),
-    Erase,
-    Clear,
-}
 
 /// The expected input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,29 +115,29 @@ impl Model {
     }
 
     /// Handles a key. Returns `Some` if it ends the picker.
-    pub fn press(&mut self, key: PressedKey) -> Option<End> {
+    pub fn press(&mut self, key: Stroke) -> Option<End> {
         match (self.mode, key) {
-            (_, PressedKey::Leave) => return Some(End::Unchanged),
+            (_, Stroke::Quit) => return Some(End::Unchanged),
             (Mode::Helping, _) => self.mode = Mode::Choosing,
             (Mode::Asking, key) => return self.answer(&key),
-            (Mode::Choosing, PressedKey::Back) => return Some(End::Unchanged),
-            (Mode::Choosing, PressedKey::Char('q')) if self.typed.is_empty() => {
+            (Mode::Choosing, Stroke::Esc) => return Some(End::Unchanged),
+            (Mode::Choosing, Stroke::Char('q')) if self.typed.is_empty() => {
                 return Some(End::Unchanged);
             }
-            (Mode::Choosing, PressedKey::Char('?')) if self.typed.is_empty() => {
+            (Mode::Choosing, Stroke::Char('?')) if self.typed.is_empty() => {
                 self.mode = Mode::Helping
             }
-            (Mode::Choosing, PressedKey::Enter) => return self.enter(),
+            (Mode::Choosing, Stroke::Enter) => return self.enter(),
             (Mode::Choosing, key) => self.choose(key),
         }
         None
     }
 
-    fn answer(&mut self, key: &PressedKey) -> Option<End> {
+    fn answer(&mut self, key: &Stroke) -> Option<End> {
         match key {
-            PressedKey::Enter | PressedKey::Char('y' | 'Y') => self.restore(false),
-            PressedKey::Char('f' | 'F') if self.offers_files() => self.restore(true),
-            PressedKey::Back | PressedKey::Char('n' | 'N') => {
+            Stroke::Enter | Stroke::Char('y' | 'Y') => self.restore(false),
+            Stroke::Char('f' | 'F') if self.offers_files() => self.restore(true),
+            Stroke::Esc | Stroke::Char('n' | 'N') => {
                 self.mode = Mode::Choosing;
                 None
             }
@@ -185,26 +161,27 @@ impl Model {
         Some(End::Restore { id, with_files })
     }
 
-    fn choose(&mut self, key: PressedKey) {
+    fn choose(&mut self, key: Stroke) {
         match key {
-            PressedKey::Char(c) => return self.edit(|typed| typed.push(c)),
-            PressedKey::Text(text) => return self.edit(|typed| typed.push_str(&line(&text))),
-            PressedKey::Erase => {
+            Stroke::Char(c) => return self.edit(|typed| typed.push(c)),
+            Stroke::Text(text) => return self.edit(|typed| typed.push_str(&line(&text))),
+            Stroke::Erase => {
                 return self.edit(|typed| {
                     typed.pop();
                 });
             }
-            PressedKey::Clear => return self.edit(String::clear),
-            PressedKey::Up => self.rows.go(-1),
-            PressedKey::Down => self.rows.go(1),
-            PressedKey::PageUp => self.rows.go_page(false),
-            PressedKey::PageDown => self.rows.go_page(true),
-            PressedKey::First => self.rows.go_first(),
-            PressedKey::Last => self.rows.go_last(),
-            PressedKey::NextTask => self.rows.go_task(true),
-            PressedKey::TaskBefore => self.rows.go_task(false),
-            PressedKey::LastSuccess => self.rows.choose_success(&self.list),
-            PressedKey::Enter | PressedKey::Back | PressedKey::Leave => return,
+            Stroke::Clear => return self.edit(String::clear),
+            Stroke::Up => self.rows.go(-1),
+            Stroke::Down => self.rows.go(1),
+            Stroke::PageUp => self.rows.go_page(false),
+            Stroke::PageDown => self.rows.go_page(true),
+            Stroke::Home => self.rows.go_first(),
+            Stroke::End => self.rows.go_last(),
+            Stroke::Tab => self.rows.go_task(true),
+            Stroke::BackTab => self.rows.go_task(false),
+            Stroke::LastSuccess => self.rows.choose_success(&self.list),
+            Stroke::Enter | Stroke::Esc | Stroke::Quit => return,
+            Stroke::Left | Stroke::Right => return,
         }
         self.follows = false;
     }

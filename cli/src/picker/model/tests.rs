@@ -15,7 +15,7 @@ fn model() -> Model {
 }
 
 fn typed(model: &mut Model, text: &str) -> Option<End> {
-    text.chars().find_map(|c| model.press(PressedKey::Char(c)))
+    text.chars().find_map(|c| model.press(Stroke::Char(c)))
 }
 
 fn label(model: &Model) -> Option<&str> {
@@ -29,40 +29,40 @@ fn restore(model: &Model, with_files: bool) -> Option<End> {
 
 #[test]
 fn enter_on_current_changes_nothing() {
-    assert_eq!(model().press(PressedKey::Enter), Some(End::Unchanged));
+    assert_eq!(model().press(Stroke::Enter), Some(End::Unchanged));
 }
 
 #[test]
 fn enter_asks_and_enter_or_y_restores() {
-    for answer in [PressedKey::Enter, PressedKey::Char('y'), PressedKey::Char('Y')] {
+    for answer in [Stroke::Enter, Stroke::Char('y'), Stroke::Char('Y')] {
         let mut model = model();
-        model.press(PressedKey::Down);
-        assert_eq!(model.press(PressedKey::Enter), None);
+        model.press(Stroke::Down);
+        assert_eq!(model.press(Stroke::Enter), None);
         assert_eq!(model.mode, Mode::Asking);
-        assert_eq!(model.press(PressedKey::Char('x')), None);
+        assert_eq!(model.press(Stroke::Char('x')), None);
         assert_eq!(model.press(answer), restore(&model, false));
     }
 }
 
 #[test]
 fn esc_or_n_goes_back_to_the_list_and_esc_leaves_it() {
-    for answer in [PressedKey::Back, PressedKey::Char('n')] {
+    for answer in [Stroke::Esc, Stroke::Char('n')] {
         let mut model = model();
-        model.press(PressedKey::Down);
-        model.press(PressedKey::Enter);
+        model.press(Stroke::Down);
+        model.press(Stroke::Enter);
         assert_eq!(model.press(answer), None);
         assert_eq!(model.mode, Mode::Choosing);
         assert_eq!(label(&model), Some("a-9"));
-        assert_eq!(model.press(PressedKey::Back), Some(End::Unchanged));
+        assert_eq!(model.press(Stroke::Esc), Some(End::Unchanged));
     }
 }
 
 #[test]
 fn ctrl_c_leaves_from_everywhere() {
-    for keys in [vec![], vec![PressedKey::Char('?')], vec![PressedKey::Down, PressedKey::Enter]] {
+    for keys in [vec![], vec![Stroke::Char('?')], vec![Stroke::Down, Stroke::Enter]] {
         let mut model = model();
         assert!(keys.into_iter().all(|key| model.press(key).is_none()));
-        assert_eq!(model.press(PressedKey::Leave), Some(End::Unchanged));
+        assert_eq!(model.press(Stroke::Quit), Some(End::Unchanged));
     }
 }
 
@@ -70,9 +70,9 @@ fn ctrl_c_leaves_from_everywhere() {
 fn where_yes_was_said_enter_restores() {
     let mut model = model();
     model.yes = true;
-    assert_eq!(model.press(PressedKey::Enter), Some(End::Unchanged));
-    model.press(PressedKey::Down);
-    assert_eq!(model.press(PressedKey::Enter), restore(&model, false));
+    assert_eq!(model.press(Stroke::Enter), Some(End::Unchanged));
+    model.press(Stroke::Down);
+    assert_eq!(model.press(Stroke::Enter), restore(&model, false));
 }
 
 #[test]
@@ -80,14 +80,14 @@ fn files_are_offered_where_some_were_captured_and_the_store_is_here() {
     for (has_files, can_files) in [(true, true), (true, false), (false, true)] {
         let mut model = model();
         model.can_files = can_files;
-        model.press(PressedKey::Down);
-        model.press(PressedKey::Enter);
+        model.press(Stroke::Down);
+        model.press(Stroke::Enter);
         // Files are not offered before the preview is read.
-        assert_eq!(model.press(PressedKey::Char('f')), None);
+        assert_eq!(model.press(Stroke::Char('f')), None);
         let preview = Preview { has_files, ..Preview::default() };
         model.previews.put(model.chosen().unwrap().id, preview);
         let expected = restore(&model, true).filter(|_| has_files && can_files);
-        assert_eq!(model.press(PressedKey::Char('f')), expected);
+        assert_eq!(model.press(Stroke::Char('f')), expected);
     }
 }
 
@@ -96,12 +96,12 @@ fn typing_chooses_the_first_match_and_clearing_keeps_it() {
     let mut model = model();
     typed(&mut model, "b 8");
     assert_eq!(label(&model), Some("b-8"));
-    model.press(PressedKey::Clear);
+    model.press(Stroke::Clear);
     assert_eq!((model.typed.as_str(), label(&model)), ("", Some("b-8")));
     assert_eq!(model.rows.items(), 6);
-    model.press(PressedKey::Text("a\n 7\n".into()));
+    model.press(Stroke::Text("a\n 7\n".into()));
     assert_eq!((model.typed.as_str(), label(&model)), ("a 7", Some("a-7")));
-    model.press(PressedKey::Erase);
+    model.press(Stroke::Erase);
     assert_eq!(label(&model), Some("a-9"));
 }
 
@@ -110,10 +110,10 @@ fn q_and_question_mark_are_typed_behind_other_letters() {
     let mut model = model();
     assert_eq!(typed(&mut model, "aq?"), None);
     assert_eq!((model.typed.as_str(), model.mode), ("aq?", Mode::Choosing));
-    model.press(PressedKey::Clear);
+    model.press(Stroke::Clear);
     assert_eq!(typed(&mut model, "?"), None);
     assert_eq!(model.mode, Mode::Helping);
-    assert_eq!(model.press(PressedKey::Back), None);
+    assert_eq!(model.press(Stroke::Esc), None);
     assert_eq!(typed(&mut model, "q"), Some(End::Unchanged));
 }
 
@@ -126,7 +126,7 @@ fn a_match_that_is_loaded_later_is_chosen_unless_somebody_chose() {
     model.list.add_store_page(page([checkpoint("c", 4)], None));
     model.renew();
     assert_eq!(label(&model), Some("c-4"));
-    model.press(PressedKey::First);
+    model.press(Stroke::Home);
     model.renew();
     assert_eq!(label(&model), None);
 }
@@ -146,7 +146,7 @@ fn the_end_of_a_task_on_the_screen_is_loaded_before_what_it_says() {
     model.list = list;
     model.renew();
     assert_eq!(model.next_job(), Some(Job::About(0)));
-    model.press(PressedKey::Last);
+    model.press(Stroke::End);
     assert_eq!(model.next_job(), Some(Job::TaskPage(0)));
 }
 
@@ -156,7 +156,7 @@ fn the_rows_on_the_screen_are_looked_up_and_then_the_preview() {
     list.add_store_page(page([9, 8, 7].map(|at| checkpoint("a", at)), None));
     let mut model = Model::new(list, false, true);
     model.set_room(3, true);
-    model.press(PressedKey::Down);
+    model.press(Stroke::Down);
     assert_eq!(model.next_job(), Some(Job::About(0)));
     model.abouts.put(0, About::default());
     assert_eq!(model.next_job(), Some(Job::Details(0, 0)));
@@ -166,7 +166,7 @@ fn the_rows_on_the_screen_are_looked_up_and_then_the_preview() {
     // Without room for a preview, it is read for the question that offers the files.
     model.set_room(3, false);
     assert_eq!(model.next_job(), None);
-    model.press(PressedKey::Enter);
+    model.press(Stroke::Enter);
     assert_eq!(model.next_job(), Some(Job::Preview(0, 0)));
     model.previews.put(id, Preview::default());
     assert_eq!(model.next_job(), None);
