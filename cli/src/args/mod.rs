@@ -1,4 +1,6 @@
 //! Arguments that several commands share.
+//!
+//! A structure that commands flatten has no doc comment: it would replace the help of the command.
 
 mod conversion;
 mod going_back;

@@ -10,7 +10,7 @@ use crate::args::{moment, whole};
 use crate::backend::Backend;
 use crate::error::Result;
 
-// Filter of the printed events. A doc comment would become the help of `log`.
+// Filter of the printed events. A doc comment would replace the help of `log`.
 #[derive(Debug, Default, PartialEq, Eq, clap::Args)]
 pub struct LogFilter {
     /// Only events of this kind: `message`, `step_finished`. May be given more than once.
