@@ -29,7 +29,8 @@ pub enum Stroke {
 }
 
 impl Stroke {
-    /// Returns the key of a terminal's event. `letters` has the further letters with Ctrl of a view.
+    /// Returns the key of a terminal's event. `letters` has the letters with Ctrl that are keys of
+    /// one view only.
     pub fn of(event: Event, letters: fn(char) -> Option<Self>) -> Option<Self> {
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => Self::of_key(key, letters),

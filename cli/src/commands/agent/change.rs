@@ -6,8 +6,6 @@ use milepost_agents::settings::{self, Edited, SettingsFile, SettingsWritten};
 use milepost_agents::{Agent, Environment, Error as AgentError, HookFile, SettingsScope};
 use serde_json::{Value, json};
 
-use super::AgentChange;
-use super::AgentInstall;
 use super::also::Also;
 use super::{environment, has_no_files, project};
 use crate::commands::text_diff::Texts;
@@ -15,6 +13,59 @@ use crate::error::{Failure, Result};
 use crate::output::{Out, count, note, printable};
 use crate::outside;
 use crate::store_locator::{StoreArgs, in_other};
+
+#[derive(Debug, clap::Args)]
+pub struct AgentChange {
+    /// The agents.
+    #[arg(value_name = "NAME", required_unless_present = "all", conflicts_with = "all")]
+    pub names: Vec<AgentName>,
+    /// All agents. `install` takes those that are found: their folder or their program is there.
+    #[arg(long)]
+    pub all: bool,
+    /// Change the settings of the current project, not your own.
+    #[arg(long)]
+    pub project: bool,
+    /// Print the change, and write nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct AgentInstall {
+    #[command(flatten)]
+    pub change: AgentChange,
+    /// A path of the current project to capture though a rule or the default list leaves it out: a
+    /// line `!PATH` is added to the project's `.milepostignore`. May be given several times.
+    #[arg(long, value_name = "PATH")]
+    pub also: Vec<std::path::PathBuf>,
+}
+
+/// The name of an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum AgentName {
+    ClaudeCode,
+    Codex,
+    GeminiCli,
+    QwenCode,
+    Copilot,
+    #[value(name = "opencode")]
+    OpenCode,
+    Cline,
+}
+
+impl From<AgentName> for Agent {
+    fn from(name: AgentName) -> Self {
+        match name {
+            AgentName::ClaudeCode => Self::ClaudeCode,
+            AgentName::Codex => Self::Codex,
+            AgentName::GeminiCli => Self::GeminiCli,
+            AgentName::QwenCode => Self::QwenCode,
+            AgentName::Copilot => Self::Copilot,
+            AgentName::OpenCode => Self::OpenCode,
+            AgentName::Cline => Self::Cline,
+        }
+    }
+}
 
 /// A change to the settings of one agent.
 struct Planned {

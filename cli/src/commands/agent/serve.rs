@@ -17,12 +17,21 @@ use milepost_sessions::{Recorder, RecorderOptions};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tracing_subscriber::filter::LevelFilter;
 
-use super::AgentServe;
 use super::{environment, has_no_files, project};
 use crate::backend::hints::current_user;
 use crate::error::{CONFLICT, Failure, Result};
 use crate::outside;
 use crate::store_locator::{SOCKET, StoreArgs, made_at};
+
+#[derive(Debug, clap::Args)]
+pub struct AgentServe {
+    /// The project. Default: the current one.
+    #[arg(long, value_name = "DIR")]
+    pub project: Option<std::path::PathBuf>,
+    /// The minutes after the last hook at which it ends, once no agent of its sessions lives.
+    #[arg(long, value_name = "MINUTES", default_value_t = 30)]
+    pub idle: u32,
+}
 
 /// Largest size of the log of the daemon, in bytes. A larger one is begun anew.
 const LOG_MAX: u64 = 1 << 20;
