@@ -19,8 +19,6 @@ const PAGE: usize = 1000;
 /// Columns of the list between the id and the metadata. One without a value is left out.
 const TITLES: [&str; 8] =
     ["POINT", "CAUSE", "STATUS", "TIME", "ITERATION", "PHASE", "STEP", "LABEL"];
-/// Digits of an id in the list. Addresses take 8 or more.
-const DIGITS: usize = 12;
 
 /// List checkpoints, newest first.
 #[derive(Debug, clap::Args)]
@@ -128,7 +126,7 @@ pub fn table(all: &[(&CheckpointForm, Option<String>)], out: &mut Out) -> io::Re
 
 /// Formats a checkpoint by the columns of the list.
 fn row(checkpoint: &CheckpointForm, step: Option<&str>) -> FittedRow {
-    let id: String = checkpoint.id.to_string().chars().take(DIGITS).collect();
+    let id = words::short_id(&checkpoint.id);
     let iteration = checkpoint.iteration.map(|iteration| iteration.to_string());
     let cells = [
         words::address(&checkpoint.task, checkpoint.lineage, checkpoint.at.0),

@@ -10,9 +10,6 @@ use crate::backend::Backend;
 use crate::error::{Failure, Result};
 use crate::output::{Out, excerpt, printable, time_short, words};
 
-/// Digits of a printed id. Addresses take 8 or more.
-const DIGITS: usize = 12;
-
 /// Protect a checkpoint, and the events it needs, from `cleanup`.
 #[derive(Debug, clap::Args)]
 pub struct PinArgs {
@@ -63,7 +60,7 @@ fn pin(source: &dyn Backend, args: &PinArgs, out: &mut Out) -> Result<()> {
     }
     let place = words::address(&point.task, point.lineage, point.offset.0);
     out.line(printable(&format!("pinned {place}, checkpoint @{id}")))?;
-    let hint = format!("`milepost unpin @{}` takes this back", short(&id));
+    let hint = format!("`milepost unpin @{}` takes this back", words::short_id(&id));
     Ok(out.advice(hint)?)
 }
 
@@ -118,14 +115,10 @@ fn checkpoint(source: &dyn Backend, address: &str) -> Result<(PointForm, Checkpo
 fn row(pin: &PinForm) -> Vec<String> {
     let place = words::address(&pin.task, pin.lineage, pin.at.0);
     vec![
-        format!("@{}", short(&pin.checkpoint)),
+        format!("@{}", words::short_id(&pin.checkpoint)),
         printable(&place).into_owned(),
         excerpt(pin.label.as_deref().unwrap_or("-"), 40),
         time_short(pin.time_us.0),
         excerpt(pin.reason.as_deref().unwrap_or("-"), 60),
     ]
-}
-
-fn short(id: &CheckpointId) -> String {
-    id.to_string().chars().take(DIGITS).collect()
 }

@@ -2,11 +2,19 @@
 
 use std::fmt::Write as _;
 
-use milepost::Offset;
+use milepost::{CheckpointId, Offset};
+
+/// Digits of an abbreviated id. Addresses take 8 or more.
+const DIGITS: usize = 12;
 
 /// Returns the address of a point of a lineage, to copy.
 pub fn address(task: &str, lineage: impl std::fmt::Display, offset: Offset) -> String {
     format!("{}/{lineage}@{offset}", encode(task))
+}
+
+/// Returns the abbreviated id of a checkpoint.
+pub fn short_id(id: &CheckpointId) -> String {
+    id.to_string().chars().take(DIGITS).collect()
 }
 
 /// Returns a task's id as in an address. All that a shell would interpret is percent-encoded too,

@@ -49,8 +49,7 @@ pub fn facts(checkpoint: &CheckpointForm) -> Vec<Line> {
 
 /// Returns the abbreviated id of a checkpoint.
 pub fn short(checkpoint: &CheckpointForm) -> String {
-    let id: String = checkpoint.id.to_string().chars().take(12).collect();
-    format!("@{id}")
+    format!("@{}", words::short_id(&checkpoint.id))
 }
 
 /// Returns the time since `then_us`, in its largest unit.

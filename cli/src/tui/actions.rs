@@ -60,7 +60,7 @@ pub fn plan(source: &dyn Backend, view: &TaskView, deed: Deed) -> Planned<Action
         Deed::Pin => format!(
             "Pin {}, so that every cleanup keeps it? `milepost unpin @{}` takes it back.",
             printable(&mark_address(view)?),
-            short(&checkpoint(source, view)?)
+            words::short_id(&checkpoint(source, view)?)
         ),
         Deed::Fork => format!(
             "Open a lineage at {shown}? {task} stays on lineage {}; the new one is in the log.",
@@ -289,12 +289,12 @@ pub fn act(source: &dyn Backend, view: &TaskView, plan: &ActionPlan) -> Result<E
         }
         Deed::Mark(label) => {
             let marked = source.mark(&source.point(at)?, mark_of(label))?;
-            said(format!("marked: checkpoint @{}", short(&marked.id)))
+            said(format!("marked: checkpoint @{}", words::short_id(&marked.id)))
         }
         Deed::Pin => {
             let id = checkpoint(source, view)?;
             source.call(Pin::new(id.to_string(), PinAsked::default()))?;
-            said(format!("pinned: checkpoint @{}", short(&id)))
+            said(format!("pinned: checkpoint @{}", words::short_id(&id)))
         }
         Deed::Fork => {
             let opened = source.branch(&source.point(at)?, None)?;
@@ -375,8 +375,4 @@ fn checkpoint(source: &dyn Backend, view: &TaskView) -> Result<CheckpointId> {
         }
     }
     Err(Failure::new("the checkpoint of this mark is not in the list any more"))
-}
-
-fn short(id: &CheckpointId) -> String {
-    id.to_string().chars().take(12).collect()
 }
