@@ -9,10 +9,12 @@ mod allowed;
 mod architecture;
 mod budgets;
 mod comments;
+mod file_cycles;
 mod files;
 mod modules;
 mod names;
 mod prose;
+mod references;
 mod samples;
 
 use std::fmt;
@@ -103,7 +105,9 @@ fn violations() -> Vec<Violation> {
     found.extend(budgets::reasons(&listed));
     for name in budgets::crates(&listed) {
         let sources = sources(name);
-        found.extend(modules::cycles(name, &sources));
+        let references = references::between(&sources);
+        found.extend(modules::cycles(name, &sources, &references));
+        found.extend(file_cycles::check(name, &sources, &references));
         found.extend(names::twice(name, &sources));
         found.extend(budgets::check(&listed, name, &sources));
         for source in &sources {

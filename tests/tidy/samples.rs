@@ -2,7 +2,7 @@
 
 use crate::allowed::{count, differences};
 use crate::comments;
-use crate::{Source, Violation, budgets, files, modules, names, prose};
+use crate::{Source, Violation, budgets, file_cycles, files, modules, names, prose, references};
 
 fn rules(found: &[Violation]) -> Vec<&'static str> {
     found.iter().map(|one| one.rule).collect()
@@ -11,6 +11,14 @@ fn rules(found: &[Violation]) -> Vec<&'static str> {
 /// A source of a usual length.
 fn source(path: &str, text: &str) -> Source {
     Source::new(path, &format!("{text}{}", "\n".repeat(60)))
+}
+
+fn module_cycles(sources: &[Source]) -> Vec<Violation> {
+    modules::cycles("x", sources, &references::between(sources))
+}
+
+fn file_cycles(sources: &[Source]) -> Vec<Violation> {
+    file_cycles::check("x", sources, &references::between(sources))
 }
 
 #[test]
@@ -22,10 +30,65 @@ fn modules_that_name_each_other_are_found() {
         source("x/src/b/d.rs", "use super::super::a::{self, A};"),
         source("x/src/c.rs", "#[cfg(test)] mod tests { use crate::a; }"),
     ];
-    let found = modules::cycles("x", &sources);
+    let found = module_cycles(&sources);
     let places: Vec<_> = found.iter().map(|one| one.place.as_str()).collect();
     assert_eq!(places, ["x: a -> b", "x: b -> a"]);
-    assert!(modules::cycles("x", &sources[..3]).is_empty());
+    assert!(module_cycles(&sources[..3]).is_empty());
+}
+
+/// A module of files of which each names the next one, and the last one names the first.
+fn circle(names: &[&str], reference: &dyn Fn(&str) -> String) -> Vec<Source> {
+    let next = names.iter().cycle().skip(1);
+    let roots = [source("x/src/lib.rs", "mod a;"), source("x/src/a/mod.rs", "")];
+    let file = |(name, next): (&&str, &&str)| {
+        let text = format!("pub struct X; {}", reference(next));
+        source(&format!("x/src/a/{name}.rs"), &text)
+    };
+    names.iter().zip(next).map(file).chain(roots).collect()
+}
+
+#[test]
+fn files_that_name_each_other_are_found() {
+    let five = ["b", "c", "d", "e", "f"];
+    let by_use = |next: &str| format!("use crate::a::{next}::{{self, X}};");
+    assert!(file_cycles(&circle(&five[..4], &by_use)).is_empty(), "four may");
+    let one = &file_cycles(&circle(&five, &by_use))[0];
+    assert_eq!((one.rule, one.place.as_str()), ("file-cycle", "x: a/b.rs"));
+    assert!(one.text.contains("a/f.rs:1 -> a/b.rs (X)"), "{}", one.text);
+
+    let forms: [&dyn Fn(&str) -> String; 6] = [
+        &|next| format!("fn f() {{ super::{next}::g() }}"),
+        &|next| format!("use super::{next}; fn f() {{ {next}::g() }}"),
+        &|next| format!("fn f() {{ println!(\"{{}}\", 1 + crate::a::{next}::g()) }}"),
+        &|next| format!("struct A {{ #[serde(with = \"super::{next}::g\")] a: u8 }}"),
+        &|next| format!("use crate::a::*; impl super::{next}::X {{ }}"),
+        &|next| format!("mod inside {{ use super::super::{next}::X; }}"),
+    ];
+    for form in forms {
+        assert_eq!(file_cycles(&circle(&five, form)).len(), 1, "{}", form("b"));
+    }
+    let harmless: [&dyn Fn(&str) -> String; 5] = [
+        &|next| format!("pub use super::{next}::X as Y;"),
+        &|next| format!("use super::{next};"),
+        &|next| format!("mod {next};"),
+        &|next| format!("#[cfg(test)] mod tests {{ use crate::a::{next}::X; }}"),
+        &|_| "pub(super) fn f(a: std::fs::File) -> g { a.f }".to_owned(),
+    ];
+    for form in harmless {
+        assert!(file_cycles(&circle(&five, form)).is_empty(), "{}", form("b"));
+    }
+}
+
+#[test]
+fn a_reference_leads_through_re_exports_to_the_file_of_its_item() {
+    let names = ["b", "c", "d", "e", "f"];
+    let mut sources = circle(&names, &|next| format!("use crate::Named{next};"));
+    assert!(file_cycles(&sources).is_empty(), "nothing has these names");
+    let exports = names.map(|name| format!("pub use self::{name}::X as Named{name};")).concat();
+    sources.truncate(names.len());
+    sources.push(source("x/src/a/mod.rs", &exports));
+    sources.push(source("x/src/lib.rs", "mod a; pub use a::*;"));
+    assert_eq!(file_cycles(&sources)[0].text.lines().count(), 1 + names.len(), "no other file");
 }
 
 #[test]
