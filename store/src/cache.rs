@@ -43,10 +43,6 @@ impl<K: Hash + Eq + Clone, V: InMemory + ?Sized> Cache<K, V> {
     }
 
     /// Returns a value, and reads it if it is not cached.
-    ///
-    /// # Errors
-    ///
-    /// Errors of `read`.
     pub fn get(&self, key: K, read: impl FnOnce() -> Result<Arc<V>>) -> Result<Arc<V>> {
         if let Some(value) = self.0.lock().values.get(&key) {
             return Ok(Arc::clone(value));

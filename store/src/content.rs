@@ -30,10 +30,6 @@ const WINDOW: usize = 8;
 const SAMPLE: usize = 256;
 
 /// Splits content into chunks and stores them. They are durable after `sync_chunks`.
-///
-/// # Errors
-///
-/// Errors of [`put_chunk`](crate::commit_log::ChunkStore::put_chunk).
 pub fn put_content(log: &Arc<dyn Log>, content: &[u8]) -> Result<ChunkList> {
     let chunks = content.chunks(CHUNK).map(|chunk| log.put_chunk(chunk, false));
     Ok(ChunkList { len: content.len() as u64, chunks: chunks.collect::<Result<_>>()? })
@@ -41,10 +37,6 @@ pub fn put_content(log: &Arc<dyn Log>, content: &[u8]) -> Result<ChunkList> {
 
 /// Stores a part of a body's payload in chunks, which are durable after `sync_chunks`. Returns the
 /// payload of its record.
-///
-/// # Errors
-///
-/// Errors of [`put_chunk`](crate::commit_log::ChunkStore::put_chunk).
 pub fn put_body(log: &Arc<dyn Log>, payload: &[u8], middle: &Range<usize>) -> Result<ChunkedBody> {
     let content = payload.get(middle.clone()).expect("the middle is a part of the payload");
     Ok(ChunkedBody::of(payload, middle, put_content(log, content)?.chunks))

@@ -3,8 +3,7 @@
 
 use milepost_codec::{Error, Result};
 
-use crate::index::keys;
-use crate::index::keys::KeyKind;
+use crate::index::keys::{self, KeyKind};
 
 /// A sum over entries that does not depend on their order, so it can be updated as entries come and
 /// go. It finds accidents; the chains find edits.

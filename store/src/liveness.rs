@@ -9,8 +9,7 @@ use milepost_codec::{
     Offset, Result, SECTION_RAW_TARGET, Salts, SectionRef, TaskNo,
 };
 
-use crate::index::keys;
-use crate::index::keys::KeyKind;
+use crate::index::keys::{self, KeyKind};
 use crate::index::{BaseEntry, LineageEntry, Scan, TaskEntry, walk};
 
 /// Content that retention withdrew.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use milepost_codec::{Detail, Error};
+
 /// The findings of opening a store, and the number of commits that it recovered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -31,6 +33,15 @@ impl Finding {
     /// Returns a finding with these parts.
     pub fn new(place: impl Into<String>, message: impl Into<String>, outcome: Outcome) -> Self {
         Self { place: place.into(), message: message.into(), outcome }
+    }
+
+    /// Returns the finding for repaired damage.
+    pub(crate) fn repaired(what: &str, error: &Error) -> Self {
+        let place = match error.detail() {
+            Some(Detail::Corruption { place, .. }) => place.clone(),
+            _ => what.to_owned(),
+        };
+        Self { place, message: error.to_string(), outcome: Outcome::Repaired }
     }
 }
 

@@ -93,7 +93,8 @@ pub enum CompactionStep {
     Packs(u64, u64),
 }
 
-/// Maintenance of the projection and of its files. A store without files needs none.
+/// Maintenance of the projection and of its files. A store without files needs none. Its methods
+/// fail with the errors of the disk.
 pub trait Maintenance: Send + Sync {
     /// Returns the last applied commit, which needs no tail.
     fn applied(&self) -> Seq;
@@ -161,65 +162,37 @@ pub trait Maintenance: Send + Sync {
     }
 
     /// Returns the bytes that chunks take on disk.
-    ///
-    /// # Errors
-    ///
-    /// Errors of reading the index.
     fn packed_bytes(&self, _ids: &HashSet<ChunkId>) -> Result<u64> {
         Ok(0)
     }
 
     /// Rewrites damaged archive files, and damaged places of packs and their copies. Returns a
     /// finding for each file.
-    ///
-    /// # Errors
-    ///
-    /// Errors of the disk.
     fn mend_files(&self) -> Result<Vec<Finding>> {
         Ok(Vec::new())
     }
 
     /// Makes the next opening rebuild the index, because of this damage.
-    ///
-    /// # Errors
-    ///
-    /// Errors of the disk.
     fn distrust_index(&self, _damage: &str) -> Result<()> {
         Ok(())
     }
 
     /// Returns the records of repaired damage, acknowledged ones included.
-    ///
-    /// # Errors
-    ///
-    /// Errors of the disk.
     fn repairs(&self) -> Result<Vec<Repair>> {
         Ok(Vec::new())
     }
 
     /// Records damage, before it is repaired.
-    ///
-    /// # Errors
-    ///
-    /// Errors of the disk.
     fn record_damage(&self, _found: &[Finding], _mended_from: &str) -> Result<()> {
         Ok(())
     }
 
     /// Acknowledges the records of repaired damage. Returns the number of those that were not.
-    ///
-    /// # Errors
-    ///
-    /// Errors of the disk.
     fn acknowledge_repairs(&self) -> Result<u64> {
         Ok(0)
     }
 
     /// Notes a verification of the whole store.
-    ///
-    /// # Errors
-    ///
-    /// Errors of the disk.
     fn note_verified(&self, _events: u64, _faults: usize) -> Result<()> {
         Ok(())
     }

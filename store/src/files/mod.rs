@@ -64,10 +64,6 @@ fn unfollowed() -> i32 {
 }
 
 /// Creates a folder with mode 0700, unless it exists.
-///
-/// # Errors
-///
-/// Errors of the file system.
 pub fn make_dir(dir: &Path) -> Result<()> {
     match fs::DirBuilder::new().mode(0o700).recursive(false).create(dir) {
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists && is_dir(dir) => Ok(()),
@@ -91,10 +87,6 @@ pub struct FolderHandle {
 
 impl FolderHandle {
     /// Opens a folder.
-    ///
-    /// # Errors
-    ///
-    /// Errors of the file system.
     pub fn open(path: &Path) -> Result<Self> {
         let file = File::open(path).map_err(|e| io("open", path, &e))?;
         Ok(Self { path: path.to_owned(), file })

@@ -10,8 +10,7 @@ use milepost_codec::{
 };
 
 use crate::index::IndexPut;
-use crate::index::keys;
-use crate::index::keys::KeyKind;
+use crate::index::keys::{self, KeyKind};
 use crate::index::{
     ActivationEntry, BaseEntry, KeyEntry, LineageEntry, MarkEntry, MarkPlace, PendingEntry,
     PinEntry, Tally, TaskEntry,

@@ -7,26 +7,24 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, RecvTimeoutError};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use milepost_codec::{Error, ErrorKind, Result, Seq};
+use parking_lot::Mutex;
 
 use crate::clock::Stopwatch;
 use crate::files::FolderHandle;
-use crate::index::keys;
+use crate::local::archive;
 use crate::local::archive::begun::BegunArchive;
-use crate::local::index::blocks;
-use crate::local::{Inner, archive};
-use crate::tail::LogRuns;
+use crate::local::inner::Inner;
+use crate::local::rounds::{self, ROUND_BYTES};
 use crate::threads;
-
-/// The maximum bytes that a round takes from the tail.
-pub(crate) const ROUND_BYTES: usize = 4 << 20;
 
 /// The maximum index changes of a round, unless one commit has more: sled blocks readers while it
 /// takes in a batch, 0.01 ms for each entry.
-pub(crate) const ROUND_ENTRIES: usize = 512;
+const ROUND_ENTRIES: usize = 512;
 
 /// Bytes in the tail that start a round by themselves: more bytes fill blocks better.
 pub(crate) const ROUND_DUE: usize = 2 << 20;
@@ -34,9 +32,12 @@ pub(crate) const ROUND_DUE: usize = 2 << 20;
 /// The idle time before free segments are removed.
 const REST: Duration = Duration::from_secs(2);
 
+/// The time after which a waiting thread wakes the applier again.
+const WAKE_EVERY: Duration = Duration::from_millis(100);
+
 /// A message to the applier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wake {
+enum Wake {
     /// Look for work.
     Look,
     /// Apply everything up to this commit.
@@ -45,10 +46,104 @@ pub(crate) enum Wake {
     Stop,
 }
 
+/// The thread of the applier: ways to wake it, and to wait for it.
+pub(crate) struct Applier {
+    wakes: Sender<Wake>,
+    /// `None` once it was stopped, and in a store that is opened for reading only.
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Applier {
+    /// Starts the thread, which looks for work.
+    pub(crate) fn start(shared: &Arc<Inner>) -> Result<Self> {
+        let (wakes, woken) = crossbeam_channel::unbounded();
+        let thread = {
+            let shared = Arc::clone(shared);
+            threads::start("applier", move || run(&shared, &woken))?
+        };
+        let applier = Self { wakes, thread: Mutex::new(Some(thread)) };
+        applier.look();
+        Ok(applier)
+    }
+
+    /// Returns the applier of a store that is opened for reading only.
+    pub(crate) fn none() -> Self {
+        let (wakes, _) = crossbeam_channel::unbounded();
+        Self { wakes, thread: Mutex::default() }
+    }
+
+    /// Lets the thread look for work.
+    pub(crate) fn look(&self) {
+        let _ = self.wakes.send(Wake::Look);
+    }
+
+    /// Ends the thread.
+    pub(crate) fn stop(&self) {
+        let _ = self.wakes.send(Wake::Stop);
+        if let Some(thread) = self.thread.lock().take() {
+            let _ = thread.join();
+        }
+    }
+
+    /// Waits while the tail exceeds the backlog limit.
+    pub(crate) fn wait_for_room(&self, shared: &Inner) -> Result<()> {
+        let index = &shared.index;
+        if index.tail.read().bytes() <= index.backlog_bytes {
+            return Ok(());
+        }
+        self.look();
+        let mut guard = shared.waiting.lock();
+        while index.tail.read().bytes() > index.backlog_bytes {
+            shared.check_poison()?;
+            shared.progress.wait(&mut guard);
+        }
+        Ok(())
+    }
+
+    /// Waits until all commits made so far are applied.
+    pub(crate) fn drain(&self, shared: &Inner) -> Result<()> {
+        shared.owner.check()?;
+        let until = shared.seq();
+        let _ = self.wakes.send(Wake::Drain(until));
+        let mut guard = shared.waiting.lock();
+        while shared.index.applied() < until {
+            shared.check_poison()?;
+            if shared.progress.wait_for(&mut guard, WAKE_EVERY).timed_out() {
+                let _ = self.wakes.send(Wake::Drain(until));
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until all segments finished so far are applied and archived, but not for segments that
+    /// a busy writer finishes later.
+    pub(crate) fn archive_finished(&self, shared: &Inner) -> Result<()> {
+        let until = shared.segments.sealed.lock().back().map(|sealed| sealed.last);
+        self.drain(shared)?;
+        drop(shared.segments.retry_archiving());
+        self.look();
+        let waits = || {
+            let sealed = shared.segments.sealed.lock();
+            sealed.front().is_some_and(|first| Some(first.last) <= until)
+        };
+        let mut guard = shared.waiting.lock();
+        while waits() {
+            if let Some(error) = shared.poisoned().or_else(|| shared.segments.retry_archiving()) {
+                return Err(error);
+            }
+            if shared.progress.wait_for(&mut guard, WAKE_EVERY).timed_out() {
+                self.look();
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Runs until `Stop`. An error poisons the log: committed events are safe in the journal.
-pub(crate) fn run(shared: &Arc<Inner>, wakes: &Receiver<Wake>) {
+fn run(shared: &Arc<Inner>, wakes: &Receiver<Wake>) {
     let (mut drain_to, processors) = (0, threads::processors());
-    let mut begun = BegunArchive::of(shared);
+    let index = &shared.index;
+    let mut begun = BegunArchive::of(&shared.layout.archive(), index.key, index.applied());
     loop {
         let patience = match shared.segments.has_too_many() || shared.segments.is_held() {
             true => REST,
@@ -109,36 +204,37 @@ fn work(
             tracing::warn!("no free segment is made ahead: {error}");
         }
         let (waiting, until) = {
-            let tail = shared.tail.read();
+            let tail = shared.index.tail.read();
             (tail.bytes(), tail.prefix(ROUND_BYTES, ROUND_ENTRIES))
         };
         let Some(until) = until else { break };
         // Writers wait when the backlog is full: half of it is due at once.
-        let due = ROUND_DUE.min(shared.backlog_bytes / 2);
-        if waiting < due && shared.applied() >= drain_to {
+        let due = ROUND_DUE.min(shared.index.backlog_bytes / 2);
+        if waiting < due && shared.index.applied() >= drain_to {
             break;
         }
         // Archive files end where segments end, and consist of whole rounds.
-        let until = until.min(shared.segments.sealed_after(shared.applied()).unwrap_or(until));
+        let until =
+            until.min(shared.segments.sealed_after(shared.index.applied()).unwrap_or(until));
         let started = Stopwatch::start();
         let in_haste = waiting > ROUND_BYTES;
         // Appending threads use the other processors, unless they wait for this one.
-        let round = apply(shared, until, if in_haste { processors } else { 1 })?;
+        let round = rounds::apply(&shared.index, until, if in_haste { processors } else { 1 })?;
         shared.meters.apply_us.record(started.us());
-        if let Err(error) = shared.packs.copy() {
+        if let Err(error) = shared.index.packs.copy() {
             // The segment is not released before.
             tracing::warn!("packs are copied later: {error}");
         }
-        release(shared, until);
+        rounds::release(&shared.index, until);
         notify(shared);
-        begun.add(shared, &round, in_haste);
+        begun.add(&round, in_haste);
         drop(round);
         release_segments(shared, begun)?;
         notify(shared);
     }
     release_segments(shared, begun)?;
     // A caller that drains expects the files of an idle store.
-    if (rests || (drain_to > 0 && drain_to == shared.applied()))
+    if (rests || (drain_to > 0 && drain_to == shared.index.applied()))
         && let Err(error) = shared.segments.rest(&shared.layout.journal())
     {
         // The next opening removes a segment that stays.
@@ -153,62 +249,6 @@ fn notify(shared: &Inner) {
     shared.progress.notify_all();
 }
 
-/// The commits of a round, which sled holds now.
-pub(crate) struct Applied {
-    /// The first commit, and the number of log batches of each; `None` if some are not known.
-    pub(crate) counts: Option<(Seq, Vec<u64>)>,
-    /// The content of the commits by log.
-    pub(crate) logs: Vec<LogRuns>,
-    /// The same, packed.
-    pub(crate) blocks: Vec<Vec<u8>>,
-    /// The check of the last commit's frame.
-    pub(crate) check: [u8; 16],
-}
-
-/// Applies the tail up to a commit, with blocks packed on `processors` threads.
-pub(crate) fn round(shared: &Inner, until: Seq, processors: usize) -> Result<()> {
-    apply(shared, until, processors)?;
-    release(shared, until);
-    Ok(())
-}
-
-/// Puts the tail up to a commit into sled. The tail keeps it.
-fn apply(shared: &Inner, until: Seq, processors: usize) -> Result<Applied> {
-    let (logs, mut puts, check, counts) = {
-        let tail = shared.tail.read();
-        let (logs, puts) = tail.up_to(until);
-        (logs, puts, tail.check_of(until), tail.counts(until))
-    };
-    let blocks = blocks::append(shared, &logs, processors, &mut puts)?;
-    for brought in &logs {
-        // The tail still has the heads of later commits; sled gets the head as of `until`.
-        puts.push((keys::head(brought.log), Some(brought.head.encode())));
-    }
-    shared.apply(puts, until, check)?;
-    Ok(Applied { counts, logs, blocks, check })
-}
-
-/// Releases the commits that sled holds from the tail.
-fn release(shared: &Inner, until: Seq) {
-    {
-        let mut tail = shared.tail.write();
-        tail.release(until);
-        shared.meters.lag(tail.commits(), tail.bytes());
-    }
-    shared.set_applied(until);
-}
-
-/// Applies the whole tail.
-pub(crate) fn all(shared: &Inner) -> Result<()> {
-    loop {
-        let until = shared.tail.read().prefix(ROUND_BYTES, usize::MAX);
-        match until {
-            Some(until) => round(shared, until, 1)?,
-            None => return Ok(()),
-        }
-    }
-}
-
 /// Archives and recycles sealed segments that sled holds completely.
 ///
 /// A segment that cannot be archived, for want of space or of file descriptors, stays in the
@@ -217,13 +257,13 @@ fn release_segments(shared: &Inner, begun: &mut BegunArchive) -> Result<()> {
     let mut folders = None;
     while !shared.segments.is_held() {
         let next = shared.segments.sealed.lock().front().cloned();
-        let Some(sealed) = next.filter(|s| s.last <= shared.applied()) else { break };
+        let Some(sealed) = next.filter(|s| s.last <= shared.index.applied()) else { break };
         let (archive, journal) = match &folders {
             Some(opened) => opened,
             None => {
-                shared.packs.sync()?;
-                shared.kv.sync()?;
-                if let Err(error) = shared.packs.sync_copies() {
+                shared.index.packs.sync()?;
+                shared.index.kv.sync()?;
+                if let Err(error) = shared.index.packs.sync_copies() {
                     shared.segments.record_failure(error);
                     break;
                 }
@@ -241,7 +281,7 @@ fn release_segments(shared: &Inner, begun: &mut BegunArchive) -> Result<()> {
             }
         };
         let started = Stopwatch::start();
-        match begun.finish(archive, &sealed, shared.config.store, shared.key.as_ref()) {
+        match begun.finish(archive, &sealed, shared.config.store) {
             Ok(None) => {}
             Ok(Some(bytes)) => {
                 shared.meters.archive_us.record(started.us());

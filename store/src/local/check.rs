@@ -5,11 +5,10 @@ use std::path::Path;
 use milepost_codec::{ChunkId, Error, ErrorKind, Result, Seq};
 
 use crate::files;
-use crate::index::keys;
-use crate::index::keys::KeyKind;
-use crate::local::Inner;
+use crate::index::keys::{self, KeyKind};
 use crate::local::archive::{ArchiveScan, Reader};
 use crate::local::chunks::packs;
+use crate::local::inner::Inner;
 use crate::local::journal::scan::{Segment, payload};
 use crate::local::location::Location;
 use crate::storage_check::StorageCheck;
@@ -38,21 +37,22 @@ pub(crate) fn check(shared: &Inner, storage: &mut StorageCheck) -> Result<()> {
 
 /// Reads every chunk that the index names.
 fn check_packs(shared: &Inner, storage: &mut StorageCheck) -> Result<()> {
-    shared.kv.walk(&keys::all(KeyKind::Chunk), &mut |key, value| {
+    let index = &shared.index;
+    index.kv.walk(&keys::all(KeyKind::Chunk), &mut |key, value| {
         if let Err(error) = Location::decode(value) {
             storage.lost_chunk(key, &error);
         }
     })?;
-    for pack in shared.packs.numbers() {
-        let path = shared.packs.path_of(pack);
+    for pack in index.packs.numbers() {
+        let path = index.packs.path_of(pack);
         let intact_at = |path: &Path| match path.exists() {
             true => packs::intact_in(path, pack),
             false => Ok(Vec::new()),
         };
         let copy = packs::copies::path_of(&shared.layout.packs(), pack);
-        let copied = shared.packs.copied().written;
+        let copied = index.packs.copied().written;
         let (intact_at, copies_at) = (intact_at(&path)?, intact_at(&copy)?);
-        shared.kv.walk(&keys::all(KeyKind::Chunk), &mut |key, value| {
+        index.kv.walk(&keys::all(KeyKind::Chunk), &mut |key, value| {
             let Some(place) = Location::decode(value).ok().filter(|it| it.file == pack) else {
                 return;
             };
@@ -60,12 +60,12 @@ fn check_packs(shared: &Inner, storage: &mut StorageCheck) -> Result<()> {
             // A chunk stored since the pack was read is checked separately.
             let placed = packs::placed(&id, place);
             let is_intact =
-                intact_at.binary_search(&placed).is_ok() || shared.packs.is_intact(&id, place);
+                intact_at.binary_search(&placed).is_ok() || index.packs.is_intact(&id, place);
             let needs_copy = place.member.is_none() && place < copied;
             let is_copied =
-                copies_at.binary_search(&placed).is_ok() || shared.packs.is_copy_intact(&id, place);
+                copies_at.binary_search(&placed).is_ok() || index.packs.is_copy_intact(&id, place);
             // A chunk that a compaction moved since is counted, and checked at its new location.
-            let is_moved = || shared.kv.get(key).is_ok_and(|now| now.as_deref() != Some(value));
+            let is_moved = || index.kv.get(key).is_ok_and(|now| now.as_deref() != Some(value));
             if is_intact && (is_copied || !needs_copy) || is_moved() {
                 storage.chunks += 1;
                 return;
@@ -90,7 +90,7 @@ fn check_archive(
     first_look: bool,
 ) -> Result<Seq> {
     let dir = shared.layout.archive();
-    let survey = ArchiveScan::take(&dir, shared.config.store, shared.key.as_ref())?;
+    let survey = ArchiveScan::take(&dir, shared.index.store, shared.index.key.as_ref())?;
     if first_look {
         for (_, error) in &survey.damaged {
             storage.fault(error);
@@ -117,7 +117,7 @@ fn check_archive(
 }
 
 fn check_file(shared: &Inner, storage: &mut StorageCheck, path: &Path, next: Seq) -> Result<()> {
-    let mut reader = Reader::open(path, shared.config.store, shared.key.as_ref())?;
+    let mut reader = Reader::open(path, shared.index.store, shared.index.key.as_ref())?;
     while let Some(round) = reader.next_round()? {
         for (seq, payload) in round.commits().filter(|(seq, _)| *seq >= next) {
             storage.frame(seq, &payload)?;
@@ -133,7 +133,7 @@ fn check_journal(
     mut next: Seq,
     first_look: bool,
 ) -> Result<Seq> {
-    let (store, key) = (shared.config.store, shared.key.as_ref());
+    let (store, key) = (shared.index.store, shared.index.key.as_ref());
     for (_, path) in files::numbered(&shared.layout.journal(), "seg")? {
         let (segment, bytes) = match Segment::survey_in_use(&path, store, key) {
             Ok(found) => found,
@@ -176,18 +176,24 @@ mod tests {
         let store = LocalStore::open(&path, &OpenOptions::default(), entropy).unwrap();
         let id = store.put_chunk(b"a chunk", false).unwrap();
         let (shared, key) = (&store.shared, keys::chunk(&id));
-        let place = Location::decode(&shared.kv.get(&key).unwrap().unwrap()).unwrap();
-        shared.kv.apply(vec![(key, Some(vec![7]))]).unwrap();
+        let place = Location::decode(&shared.index.kv.get(&key).unwrap().unwrap()).unwrap();
+        shared.index.kv.apply(vec![(key, Some(vec![7]))]).unwrap();
 
         let mut storage = StorageCheck::new(0, Arc::default());
         check(shared, &mut storage).unwrap();
         assert_eq!(storage.lost_chunks(), HashSet::from([id]));
 
         let (after, forget) = (place.file + 1, |_: &ChunkId| {});
-        let done =
-            compaction::packs::compact(shared, HashSet::new(), after, &forget, &mut |_| Ok(()));
+        let done = compaction::packs::compact(
+            &shared.index,
+            &shared.fresh,
+            HashSet::new(),
+            after,
+            &forget,
+            &mut |_| Ok(()),
+        );
         assert_eq!(done.unwrap_err().kind(), ErrorKind::Corrupt);
-        let path = shared.packs.path_of(place.file);
+        let path = shared.index.packs.path_of(place.file);
         assert_eq!(packs::intact_in(&path, place.file).unwrap(), [packs::placed(&id, place)]);
     }
 }

@@ -77,16 +77,8 @@ impl GcBarrier {
         }
     }
 
-    /// Records that an existing chunk is needed.
-    pub(crate) fn used(&self, id: ChunkId) {
-        let mut recorded = self.recorded.lock();
-        if recorded.stored.is_some() {
-            recorded.used.insert(id);
-        }
-    }
-
     /// Records that existing chunks are needed.
-    pub(crate) fn all_used(&self, ids: &[ChunkId]) {
+    pub(crate) fn used(&self, ids: &[ChunkId]) {
         let mut recorded = self.recorded.lock();
         if recorded.stored.is_some() {
             recorded.used.extend(ids);

@@ -11,17 +11,14 @@ use milepost_codec::{ChunkId, Error, ErrorKind, FRAME_HEADER_LEN, Result, Seq};
 
 use crate::commit_log::CommitLog;
 use crate::files;
-use crate::local::applier;
-use crate::local::applier::Wake;
 use crate::local::archive::rebuild;
-use crate::local::compaction;
+use crate::local::compaction::{self, Compaction};
 use crate::local::journal::writer::JournalWriter;
 use crate::local::markers::closed;
-use crate::local::{LocalStore, check};
+use crate::local::{LocalStore, applier, check};
 use crate::metrics::Meters;
 use crate::open_report::{Finding, OpenReport, Repair};
-use crate::projection::{Compacted, CompactionHost, CompactionStep};
-use crate::projection::{DiskBytes, Maintenance};
+use crate::projection::{Compacted, CompactionHost, CompactionStep, DiskBytes, Maintenance};
 use crate::storage_check::StorageCheck;
 
 /// The bytes in the tail from which writers count as busy: as many have come again after a round.
@@ -32,22 +29,11 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 impl Maintenance for LocalStore {
     fn applied(&self) -> Seq {
-        self.shared.applied()
+        self.shared.index.applied()
     }
 
     fn drain(&self) -> Result<()> {
-        self.shared.owner.check()?;
-        let until = self.seq();
-        let _ = self.wakes.send(Wake::Drain(until));
-        let mut guard = self.shared.waiting.lock();
-        while self.shared.applied() < until {
-            self.shared.check_poison()?;
-            let again = Duration::from_millis(100);
-            if self.shared.progress.wait_for(&mut guard, again).timed_out() {
-                let _ = self.wakes.send(Wake::Drain(until));
-            }
-        }
-        Ok(())
+        self.applier.drain(&self.shared)
     }
 
     fn settle(&self, is_urgent: &dyn Fn() -> bool) {
@@ -55,7 +41,7 @@ impl Maintenance for LocalStore {
         let mut guard = shared.waiting.lock();
         loop {
             let seq = self.seq();
-            let is_busy = shared.tail.read().bytes() > BUSY && shared.poisoned().is_none();
+            let is_busy = shared.index.tail.read().bytes() > BUSY && shared.poisoned().is_none();
             if !is_busy || is_urgent() {
                 return;
             }
@@ -70,7 +56,7 @@ impl Maintenance for LocalStore {
         let layout = &self.shared.layout;
         let sled = match &self.shared.look {
             Some(_) => Some(layout.sled()),
-            None => self.shared.kv.dir(),
+            None => self.shared.index.kv.dir(),
         };
         Ok(DiskBytes {
             journal: files::disk_bytes(&layout.journal()),
@@ -92,16 +78,13 @@ impl Maintenance for LocalStore {
         }
         if let Some(look) = &self.shared.look {
             self.shared.closed.store(true, Ordering::Release);
-            self.shared.kv.close(true);
+            self.shared.index.kv.close(true);
             return look.close();
         }
         // A running compaction switches folders.
         let _no_compaction = self.shared.compacting.lock();
         let drained = self.drain();
-        let _ = self.wakes.send(Wake::Stop);
-        if let Some(applier) = self.applier.lock().take() {
-            let _ = applier.join();
-        }
+        self.applier.stop();
         self.shared.closed.store(true, Ordering::Release);
         let done = drained.and_then(|()| self.finish());
         if done.is_ok() {
@@ -113,8 +96,8 @@ impl Maintenance for LocalStore {
             journal.trim();
         }
         let sound = self.shared.poisoned().is_none() && done.is_ok();
-        let sled = self.shared.kv.dir();
-        self.shared.kv.close(sound);
+        let sled = self.shared.index.kv.dir();
+        self.shared.index.kv.close(sound);
         if let (Ok(()), Some(sled)) = (&done, sled) {
             // Without it the next opening reads all of sled.
             let _ = closed::note(&self.shared.layout, &sled);
@@ -128,13 +111,11 @@ impl Maintenance for LocalStore {
     }
 
     fn opened(&self) -> OpenReport {
-        let recovered = self.shared.recovered.load(Ordering::Relaxed);
-        let index_rebuilt = self.shared.rebuilt.load(Ordering::Relaxed);
-        OpenReport { recovered, index_rebuilt, findings: self.findings.clone() }
+        self.report.clone()
     }
 
     fn was_torn(&self) -> bool {
-        self.shared.torn.load(Ordering::Relaxed)
+        self.was_torn
     }
 
     fn meters(&self) -> Option<&Arc<Meters>> {
@@ -150,7 +131,11 @@ impl Maintenance for LocalStore {
         above: &dyn CompactionHost,
         report: &mut dyn FnMut(CompactionStep) -> Result<()>,
     ) -> Result<Compacted> {
-        compaction::compact(self, above, report)
+        let (shared, applier, entropy) = (&*self.shared, &self.applier, &*self.entropy);
+        let forget = |id: &ChunkId| {
+            self.intact_chunks.lock().remove(id);
+        };
+        Compaction { shared, applier, entropy, forget: &forget }.run(above, report)
     }
 
     fn compaction_needs(&self) -> u64 {
@@ -158,24 +143,24 @@ impl Maintenance for LocalStore {
     }
 
     fn packed_bytes(&self, ids: &HashSet<ChunkId>) -> Result<u64> {
-        compaction::packed_bytes(&self.shared, ids)
+        compaction::packs::bytes_of(&self.shared.index, ids)
     }
 
     fn mend_files(&self) -> Result<Vec<Finding>> {
         self.check_writable()?;
         self.drain()?;
         let shared = &self.shared;
-        let mut findings = rebuild::mend_archive(shared)?;
+        let mut findings = rebuild::mend_archive(&shared.index, &shared.layout, &*shared.clock)?;
         let record = |found: &Finding, copy: &str| {
             shared.layout.record(from_ref(found), copy, shared.clock.now_us())
         };
-        let named = match compaction::packs::named(shared, u32::MAX) {
+        let named = match compaction::packs::named(&shared.index, u32::MAX) {
             // The index is rebuilt first.
             Err(error) if error.kind() == ErrorKind::Corrupt => BTreeMap::new(),
             named => named?,
         };
         for (pack, named) in named {
-            findings.extend(shared.packs.mend(pack, &named, &record)?);
+            findings.extend(shared.index.packs.mend(pack, &named, &record)?);
         }
         shared.layout.record_mended(shared.clock.now_us())?;
         Ok(findings)
@@ -227,15 +212,15 @@ impl LocalStore {
         if self.closed_at == Some(seq) {
             return Ok(());
         }
-        self.shared.packs.sync()?;
-        if let Err(error) = self.shared.packs.sync_copies() {
+        self.shared.index.packs.sync()?;
+        if let Err(error) = self.shared.index.packs.sync_copies() {
             // Packs are copied when the store is used again.
             tracing::warn!("{error}");
         }
         let check = self.shared.journal.lock().as_ref().map(JournalWriter::check);
         let closed = || Error::new(ErrorKind::Unavailable, "the store is closed");
-        self.shared.move_applied(seq, check.ok_or_else(closed)?)?;
-        self.shared.kv.sync()?;
+        self.shared.index.move_applied(seq, check.ok_or_else(closed)?)?;
+        self.shared.index.kv.sync()?;
         self.commit(seq + 1, &mut vec![0; FRAME_HEADER_LEN], true)
     }
 }

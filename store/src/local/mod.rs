@@ -7,12 +7,12 @@
 //! markers/       small files and entries: acknowledged, applied, closed, unsynced
 //! journal/       writer: frames, one sync each; scan: finds frames after a crash
 //! archive/       finished segments, compressed; rebuild: damaged files, from_index: out of sled
-//! recovery/      decide: the table of RECOVERY.md; replay: frames into the tail; parallel_apply
-//! index/         sled, the block files, and the check of both against digests
+//! recovery/      survey: the files; decide: the table of RECOVERY.md; replay: frames into the tail
+//! index/         local_index: the tail first, then sled; the block files; checks against digests
 //! chunks/        chunks in packs
-//! location.rs    places in packs and block files        inner.rs     the parts that all share
-//! applier.rs     moves commits from the tail into sled, in rounds
-//! reading.rs     the tail first, then sled
+//! location.rs    places in packs and block files        inner.rs     the parts of an open store
+//! rounds.rs      moves commits from the tail into sled  applier.rs   the thread that runs them
+//! reading.rs     the reads of the engine
 //! maintenance.rs waiting, checks, compaction, closing   compaction/  removal of withdrawn content
 //! salvage/       a new archive from damaged copies      upkeep.rs    repair of a store
 //! check.rs       the files that a verification reads    look/        a store opened for reading
@@ -44,6 +44,7 @@ mod open;
 mod reading;
 mod recovery;
 mod repairs;
+mod rounds;
 mod salvage;
 mod settings;
 mod upkeep;
@@ -59,9 +60,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread::JoinHandle;
 
-use crossbeam_channel::Sender;
 use milepost_codec::{ChunkId, Error, ErrorKind, Result, Seq, StoreId};
 use parking_lot::Mutex;
 
@@ -69,19 +68,19 @@ use crate::clock::Stopwatch;
 use crate::commit_batch::CommitBatch;
 use crate::commit_log::{ChunkStore, CommitLog};
 use crate::entropy::Entropy;
-use crate::local::applier::Wake;
+use crate::local::applier::Applier;
 use crate::local::inner::Inner;
 use crate::local::journal::writer::JournalWriter;
 use crate::local::layout::Layout;
 use crate::local::location::Location;
 use crate::local::lock::StoreLock;
-use crate::local::look::Look;
+use crate::local::look::opened::Look;
 use crate::local::markers::acked::AckMarker;
-use crate::open_report::Finding;
+use crate::local::recovery::decide::Recovered;
+use crate::open_report::{Finding, OpenReport};
 use crate::options::OpenOptions;
 use crate::process::Owner;
 use crate::projection::Maintenance;
-use crate::threads;
 
 /// The number of appended bytes after which the applier checks if a round is due.
 const LOOK_EVERY: usize = 1 << 20;
@@ -90,8 +89,7 @@ const LOOK_EVERY: usize = 1 << 20;
 pub struct LocalStore {
     shared: Arc<Inner>,
     entropy: Arc<Entropy>,
-    wakes: Sender<Wake>,
-    applier: Mutex<Option<JoinHandle<()>>>,
+    applier: Applier,
     since_look: AtomicU64,
     /// The last commit at opening, if the journal ended with a closed or an empty segment. While it
     /// is the last, close writes nothing.
@@ -99,8 +97,9 @@ pub struct LocalStore {
     lock: Mutex<Option<StoreLock>>,
     /// `None` if the store is opened for reading only.
     witness: Option<AckMarker>,
-    findings: Vec<Finding>,
-    /// The number of unreadable chunks, and the chunks that were not stored again since.
+    report: OpenReport,
+    was_torn: bool,
+    /// The number of unreadable chunks, and those of them that were not stored again since.
     damaged: Mutex<(u64, HashSet<ChunkId>)>,
     /// Chunks that were stored or read intact since the store was opened.
     intact_chunks: Mutex<HashSet<ChunkId>>,
@@ -121,15 +120,16 @@ impl LocalStore {
         if options.only_reads
             && look::is_quick(&layout)
             && let Ok(log) = Self::open_to_read(root, options, Arc::clone(&entropy))
-            // An opening for writing repairs findings.
-            && log.findings.is_empty()
+            // What is found is repaired by an opening for writing.
+            && log.report.findings.is_empty()
         {
             return Ok(log);
         }
         let lock = open::prepare(&layout, options, &entropy)?;
         let mut findings = Vec::new();
         let config = open::settings(&layout, options, &mut findings)?;
-        let (shared, end) = open::bring_back(&layout, &config, options, &mut findings)?;
+        let (shared, recovered) = open::bring_back(&layout, &config, options, &mut findings)?;
+        let Recovered { end, commits, torn, rebuilt } = recovered;
         for Finding { place, message, outcome } in &findings {
             tracing::warn!("{}: {place}: {message} ({outcome})", root.display());
         }
@@ -139,14 +139,10 @@ impl LocalStore {
         let closed_at = end.active.is_some().then_some(end.last).filter(|last| *last > 0);
         let journal = JournalWriter::new(&shared.layout.journal(), shared.config.store, end);
         *shared.journal.lock() = Some(journal);
-        let (wakes, woken) = crossbeam_channel::unbounded();
-        let applier = {
-            let shared = Arc::clone(&shared);
-            threads::start("applier", move || applier::run(&shared, &woken))?
-        };
-        let _ = wakes.send(Wake::Look);
-        let mut log = Self::over(shared, entropy, wakes, findings);
-        log.applier = Mutex::new(Some(applier));
+        let applier = Applier::start(&shared)?;
+        let report = OpenReport { recovered: commits, index_rebuilt: rebuilt, findings };
+        let mut log = Self::over(shared, entropy, applier, report);
+        log.was_torn = torn;
         log.closed_at = closed_at;
         log.lock = Mutex::new(Some(lock));
         log.witness = Some(witness);
@@ -157,27 +153,27 @@ impl LocalStore {
     /// Opens a store for reading only: nothing in its folder is changed or locked.
     fn open_to_read(root: &Path, options: &OpenOptions, entropy: Arc<Entropy>) -> Result<Self> {
         let (shared, findings) = look::open(&Layout::new(root), options)?;
-        let (wakes, _) = crossbeam_channel::unbounded();
-        Ok(Self::over(shared, entropy, wakes, findings))
+        let report = OpenReport { findings, ..OpenReport::default() };
+        Ok(Self::over(shared, entropy, Applier::none(), report))
     }
 
     fn over(
         shared: Arc<Inner>,
         entropy: Arc<Entropy>,
-        wakes: Sender<Wake>,
-        findings: Vec<Finding>,
+        applier: Applier,
+        report: OpenReport,
     ) -> Self {
         Self {
-            opened_at: shared.packs.end(),
+            opened_at: shared.index.packs.end(),
             shared,
             entropy,
-            wakes,
-            applier: Mutex::default(),
+            applier,
             since_look: AtomicU64::new(0),
             closed_at: None,
             lock: Mutex::default(),
             witness: None,
-            findings,
+            report,
+            was_torn: false,
             damaged: Mutex::default(),
             intact_chunks: Mutex::default(),
             came: None,
@@ -187,21 +183,6 @@ impl LocalStore {
     /// Returns the store's id.
     pub fn store(&self) -> StoreId {
         self.shared.config.store
-    }
-
-    /// Waits while the tail exceeds the backlog limit.
-    fn wait_for_room(&self) -> Result<()> {
-        let shared = &self.shared;
-        if shared.tail.read().bytes() <= shared.backlog_bytes {
-            return Ok(());
-        }
-        let _ = self.wakes.send(Wake::Look);
-        let mut guard = shared.waiting.lock();
-        while shared.tail.read().bytes() > shared.backlog_bytes {
-            shared.check_poison()?;
-            shared.progress.wait(&mut guard);
-        }
-        Ok(())
     }
 
     /// Poisons the store after a failed write, whose outcome is unknown.
@@ -216,7 +197,7 @@ impl LocalStore {
         };
         let epoch = self.entropy.u64();
         let started = Stopwatch::start();
-        let (segments, key) = (&self.shared.segments, self.shared.key.as_ref());
+        let (segments, key) = (&self.shared.segments, self.shared.index.key.as_ref());
         let appended = journal.append(seq, buf, closed, epoch, segments, key);
         appended.inspect_err(|error| {
             if journal.is_unknown() {
@@ -243,10 +224,7 @@ impl CommitLog for LocalStore {
     }
 
     fn check_writable(&self) -> Result<()> {
-        match &self.shared.look {
-            Some(look) => Err(look.refusal()),
-            None => Ok(()),
-        }
+        self.shared.check_writable()
     }
 
     fn check_unmoved(&self) -> Result<()> {
@@ -257,7 +235,7 @@ impl CommitLog for LocalStore {
         self.shared.check_open()?;
         self.check_writable()?;
         self.shared.check_poison()?;
-        self.wait_for_room()?;
+        self.applier.wait_for_room(&self.shared)?;
         if batch.names_chunks {
             self.sync_chunks()?;
         }
@@ -265,7 +243,7 @@ impl CommitLog for LocalStore {
         let size = batch.buf.len();
         let seq = batch.seq;
         {
-            let mut tail = self.shared.tail.write();
+            let mut tail = self.shared.index.tail.write();
             tail.push(batch);
             self.shared.meters.lag(tail.commits(), tail.bytes());
         }
@@ -273,7 +251,7 @@ impl CommitLog for LocalStore {
         let since = self.since_look.fetch_add(size as u64, Ordering::Relaxed) + size as u64;
         if since >= LOOK_EVERY as u64 {
             self.since_look.store(0, Ordering::Relaxed);
-            let _ = self.wakes.send(Wake::Look);
+            self.applier.look();
         }
         Ok(())
     }
@@ -283,7 +261,7 @@ impl CommitLog for LocalStore {
     }
 
     fn seq(&self) -> Seq {
-        self.shared.seq.load(Ordering::Acquire)
+        self.shared.seq()
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::slice::from_ref;
 use std::sync::Arc;
 
-use milepost_codec::{Detail, Error, Result, Seq, StoreId, StoreKey};
+use milepost_codec::{Detail, Error, Result, Seq, StoreId};
 
 use crate::digest::DigestPart;
 use crate::entropy::Entropy;
@@ -13,23 +13,20 @@ use crate::files;
 use crate::files::own::check_store;
 use crate::index::keys;
 use crate::local::chunks::packs::{PackEnds, Packs};
-use crate::local::compaction;
 use crate::local::index::kv::Kv;
-use crate::local::inner::{Inner, StoreParts};
-use crate::local::journal::writer::JournalEnd;
-use crate::local::layout;
-use crate::local::layout::Layout;
+use crate::local::index::local_index::LocalIndex;
+use crate::local::inner::Inner;
+use crate::local::layout::{self, Layout};
 use crate::local::lock::StoreLock;
 use crate::local::markers::applied::{AppliedPosition, OTHER_LAYOUT};
-use crate::local::markers::closed;
-use crate::local::markers::unsynced;
-use crate::local::recovery::decide;
-use crate::local::recovery::decide::{Refusal, Survey};
+use crate::local::markers::{closed, unsynced};
+use crate::local::recovery::decide::{self, Recovered, Refusal};
+use crate::local::recovery::survey::Survey;
 use crate::local::repairs::copies;
-use crate::local::salvage;
-use crate::local::settings::{StoreConfig, as_damage};
+use crate::local::settings::{StoreConfig, as_damage, key_id};
+use crate::local::{compaction, salvage};
 use crate::metrics::Meters;
-use crate::open_report::{Finding, Outcome, Progress};
+use crate::open_report::{Finding, Progress};
 use crate::options::OpenOptions;
 
 /// Takes the lock of a store, and creates the store if it is missing and the options allow it.
@@ -66,10 +63,6 @@ pub(crate) fn prepare(
         layout.create(&StoreConfig::new(id, key))?;
     }
     Ok(lock)
-}
-
-pub(crate) fn key_id(key: &StoreKey) -> String {
-    data_encoding::HEXLOWER.encode(&key.id())
 }
 
 /// Reads the settings, and refuses a missing or wrong key.
@@ -111,7 +104,7 @@ pub(crate) fn bring_back(
     config: &StoreConfig,
     options: &OpenOptions,
     findings: &mut Vec<Finding>,
-) -> Result<(Arc<Inner>, JournalEnd)> {
+) -> Result<(Arc<Inner>, Recovered)> {
     let survey = Survey::take(layout, config, options.key.as_ref())?;
     let opening = Opener {
         layout,
@@ -168,10 +161,10 @@ impl Opener<'_> {
 
     fn bring_back(
         &self,
-        index: IndexState,
+        state: IndexState,
         reached: &mut Seq,
         findings: &mut Vec<Finding>,
-    ) -> std::result::Result<(Arc<Inner>, JournalEnd), Refusal> {
+    ) -> std::result::Result<(Arc<Inner>, Recovered), Refusal> {
         let (layout, options) = (self.layout, self.options);
         // Opening changes sled's files. If it fails, the next opening reads all of sled.
         closed::forget(layout)?;
@@ -189,31 +182,25 @@ impl Opener<'_> {
             .map_err(Refusal::Other)?;
         kv.apply(chunks.iter().map(|(id, at)| (keys::chunk(id), Some(at.encode()))).collect())?;
         // A rebuild has just read all packs.
-        if index == IndexState::Kept && !self.closed_cleanly {
+        if state == IndexState::Kept && !self.closed_cleanly {
             unsynced::remove_lost(&kv, &packs, &applied)?;
         }
-        let shared = Arc::new(Inner::new(StoreParts {
-            layout: layout.clone(),
-            config: self.config.clone(),
-            kv,
-            packs: Arc::new(packs),
-            key: options.key,
-            backlog_bytes: options.backlog_bytes,
-            cache_bytes: options.cache_bytes,
+        let index = LocalIndex::new(
+            (kv, Arc::new(packs)),
+            (options.key, options.backlog_bytes),
             applied,
-            audited: index == IndexState::SetAside,
+            state == IndexState::SetAside,
             meters,
-            clock: Arc::clone(&options.clock),
-            look: None,
-        }));
+        );
+        let shared = Inner::new(layout, self.config, options, index, None);
         // After a clean stop, the other parts have checks of their own or are compared on demand.
         match self.closed_cleanly {
-            true => shared.audit(DigestPart::Index)?,
-            false => shared.audit_all()?,
+            true => shared.index.audit(DigestPart::Index)?,
+            false => shared.index.audit_all()?,
         }
         let progress = options.progress.as_deref().map(|report| report as &dyn Fn(Progress));
-        let end = decide::recover(&shared, self.survey, findings, progress)?;
-        Ok((shared, end))
+        let recovered = decide::recover(&shared, self.survey, findings, progress)?;
+        Ok((Arc::new(shared), recovered))
     }
 
     /// Rebuilds sled because of `error`. If the result does not reach the commit that the old one
@@ -223,7 +210,7 @@ impl Opener<'_> {
         error: Error,
         reached: Seq,
         findings: &mut Vec<Finding>,
-    ) -> Result<(Arc<Inner>, JournalEnd)> {
+    ) -> Result<(Arc<Inner>, Recovered)> {
         let damaged = self.layout.damaged().join("sled");
         let had = self.layout.sled().exists();
         let finding = Finding::repaired("sled", &error);
@@ -237,20 +224,19 @@ impl Opener<'_> {
         }
         let mut found = Vec::new();
         match self.bring_back(IndexState::SetAside, &mut 0, &mut found) {
-            Ok((shared, end)) if end.last >= reached => {
+            Ok((shared, recovered)) if recovered.end.last >= reached => {
                 let suspect = self.layout.suspect();
                 if suspect.exists() {
                     fs::remove_file(&suspect).map_err(|e| files::io("remove", &suspect, &e))?;
                 }
                 findings.push(finding);
                 findings.append(&mut found);
-                shared.set_rebuilt();
-                Ok((shared, end))
+                Ok((shared, Recovered { rebuilt: true, ..recovered }))
             }
             built => {
                 let gap = match built {
                     Ok((shared, _)) => {
-                        shared.kv.close(true);
+                        shared.index.kv.close(true);
                         None
                     }
                     Err(Refusal::Sled(gap) | Refusal::Other(gap)) => Some(gap),
@@ -284,16 +270,5 @@ impl Opener<'_> {
         }
         fs::rename(damaged, &sled).map_err(io)?;
         files::sync_dir(&self.layout.root)
-    }
-}
-
-impl Finding {
-    /// Returns the finding for repaired damage.
-    pub(crate) fn repaired(what: &str, error: &Error) -> Self {
-        let place = match error.detail() {
-            Some(milepost_codec::Detail::Corruption { place, .. }) => place.clone(),
-            _ => what.to_owned(),
-        };
-        Self { place, message: error.to_string(), outcome: Outcome::Repaired }
     }
 }

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use milepost_codec::{Detail, Error, ErrorKind, Result, StoreId};
+use milepost_codec::{Detail, Error, ErrorKind, Result, StoreId, StoreKey};
 use serde::{Deserialize, Serialize};
 
 use crate::files;
@@ -127,7 +127,12 @@ impl StoreConfig {
     }
 }
 
-/// Converts the error of a file of settings into damage of it.
+/// Returns the name of a key in the settings.
+pub(crate) fn key_id(key: &StoreKey) -> String {
+    data_encoding::HEXLOWER.encode(&key.id())
+}
+
+/// Returns the error of a file of settings as damage of it.
 pub(crate) fn as_damage(path: &Path, error: Error) -> Error {
     if error.kind() == ErrorKind::Corrupt {
         return error;

@@ -4,8 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use milepost_codec::Result;
 
-use crate::metrics::facade;
-use crate::metrics::facade::Facade;
+use crate::metrics::facade::{self, Facade};
 use crate::metrics::table::Meters;
 
 /// A counter.

@@ -1,14 +1,15 @@
 //! The archive file of the segment that is written to: each round adds its commits, so that little
 //! is left to do when the segment is finished.
 
+use std::path::{Path, PathBuf};
+
 use milepost_codec::{Result, Seq, StoreId, StoreKey};
 
 use super::writer::Writer;
 use super::{LEVEL, path, write};
 use crate::files::{self, FolderHandle};
-use crate::local::applier::Applied;
-use crate::local::inner::Inner;
 use crate::local::journal::pool::SealedSegment;
+use crate::local::rounds::Applied;
 
 /// The name that the temporary file is created for.
 const NAME: &str = "next.mpa";
@@ -17,40 +18,43 @@ const NAME: &str = "next.mpa";
 /// finished segment is read and archived as a whole.
 #[derive(Debug)]
 pub(crate) struct BegunArchive {
+    /// The path that the temporary file is created for.
+    path: PathBuf,
+    key: Option<StoreKey>,
     file: Option<Writer>,
     /// The first commit of the next segment, if known.
     next_segment: Option<Seq>,
 }
 
 impl BegunArchive {
-    /// Returns none yet: the first segment of a process may have commits of an earlier one. Removes
-    /// the file of a process that was killed.
-    pub(crate) fn of(shared: &Inner) -> Self {
-        let left = files::remove_temp_files(&shared.layout.archive().join(NAME));
+    /// Returns none yet in a folder: the first segment of a process may have commits of an earlier
+    /// one. Removes the file of a process that was killed.
+    pub(crate) fn of(dir: &Path, key: Option<StoreKey>, applied: Seq) -> Self {
+        let path = dir.join(NAME);
+        let left = files::remove_temp_files(&path);
         if let Err(error) = left {
             // The next file that is begun removes it, or cannot be created.
             tracing::warn!("{error}");
         }
-        Self { file: None, next_segment: (shared.applied() == 0).then_some(1) }
+        Self { path, key, file: None, next_segment: (applied == 0).then_some(1) }
     }
 
     /// Adds a round. `in_haste` copies the blocks that sled's folder has; otherwise they are packed
-    /// again, in larger blocks. An error does not stop it: the journal has the commits.
-    pub(crate) fn add(&mut self, shared: &Inner, round: &Applied, in_haste: bool) {
-        if let Err(error) = self.try_add(shared, round, in_haste) {
+    /// again, in larger blocks. An error is no reason to stop: the journal has the commits.
+    pub(crate) fn add(&mut self, round: &Applied, in_haste: bool) {
+        if let Err(error) = self.try_add(round, in_haste) {
             tracing::warn!("the archive is written later: {error}");
             self.file = None;
         }
     }
 
-    fn try_add(&mut self, shared: &Inner, round: &Applied, in_haste: bool) -> Result<()> {
+    fn try_add(&mut self, round: &Applied, in_haste: bool) -> Result<()> {
         let Some((first, counts)) = &round.counts else {
             self.file = None;
             return Ok(());
         };
         if self.next_segment == Some(*first) {
-            let path = shared.layout.archive().join(NAME);
-            let file = Writer::create(&path, *first, (LEVEL, false), shared.key.as_ref())?;
+            let file = Writer::create(&self.path, *first, (LEVEL, false), self.key.as_ref())?;
             (self.file, self.next_segment) = (Some(file), None);
         }
         let Some(file) = self.file.take_if(|file| file.next() == *first) else {
@@ -77,7 +81,6 @@ impl BegunArchive {
         folder: &FolderHandle,
         sealed: &SealedSegment,
         store: StoreId,
-        key: Option<&StoreKey>,
     ) -> Result<Option<u64>> {
         self.next_segment = Some(sealed.last + 1);
         let (first, next) = (sealed.header.first, sealed.last + 1);
@@ -85,7 +88,7 @@ impl BegunArchive {
         let file = self.file.take_if(|file| file.first <= sealed.last);
         match file.filter(|file| (file.first, file.next()) == (first, next) && !path.exists()) {
             Some(file) => file.finish(&path, sealed.header, folder).map(Some),
-            None => write(folder, sealed, store, key),
+            None => write(folder, sealed, store, self.key.as_ref()),
         }
     }
 }

@@ -14,13 +14,12 @@ use milepost_codec::{
 use crate::extent::Extent;
 use crate::files::FolderHandle;
 use crate::index::LogHead;
-use crate::index::keys;
-use crate::index::keys::KeyKind;
+use crate::index::keys::{self, KeyKind};
 use crate::local::archive::reader::{Order, order};
 use crate::local::archive::writer::Writer;
 use crate::local::index::blocks;
 use crate::local::index::kv::Kv;
-use crate::local::inner::Inner;
+use crate::local::index::local_index::LocalIndex;
 use crate::local::markers::applied::UNKNOWN;
 
 /// The bytes of frames after which another file begins, if there is a number for it.
@@ -32,17 +31,18 @@ pub(crate) const LEVEL: i32 = 3;
 /// The maximum bytes of unpacked blocks held while logs are merged.
 const BLOCKS_MAX: usize = 16 << 20;
 
-/// Writes the commits `first` to `last` from sled into archive files with these numbers. Returns
-/// the last number used.
+/// Writes the commits `first` to `last` from sled into files of the archive `dir` with these
+/// numbers. Returns the last number used.
 pub(crate) fn range(
-    shared: &Inner,
+    index: &LocalIndex,
+    dir: &Path,
     first: Seq,
     last: Seq,
     numbers: impl Iterator<Item = u64>,
 ) -> Result<u64> {
-    let key = shared.key.as_ref();
-    let mut commits = Commits::of(&shared.kv, key, first)?;
-    let files = Files { dir: &shared.layout.archive(), store: shared.config.store, key };
+    let key = index.key.as_ref();
+    let mut commits = Commits::of(&index.kv, key, first)?;
+    let files = Files { dir, store: index.store, key };
     files.write(first, last, numbers, |seq, frame| commits.payload(seq, frame))
 }
 

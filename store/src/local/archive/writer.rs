@@ -14,11 +14,10 @@ use milepost_codec::{
 
 use super::reader::order;
 use crate::extent::Extent;
-use crate::files;
-use crate::files::FolderHandle;
-use crate::local::applier::ROUND_BYTES;
+use crate::files::{self, FolderHandle};
 use crate::local::index::blocks;
 use crate::local::markers::applied::UNKNOWN;
+use crate::local::rounds::ROUND_BYTES;
 
 /// Bytes of sections that are compressed together. An archive is read from end to end, so its
 /// blocks are larger than those for readers.

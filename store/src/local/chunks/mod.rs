@@ -25,8 +25,8 @@ impl ChunkStore for LocalStore {
         self.shared.check_open()?;
         self.shared.check_poison()?;
         let id = ChunkEntry::id_of(content);
-        let _here = self.shared.switching.read();
-        self.shared.fresh.used(id);
+        let _here = self.shared.index.switching.read();
+        self.shared.fresh.used(&[id]);
         if self.holds(&id)? && self.is_apart(&id)? {
             return Ok(id);
         }
@@ -55,7 +55,7 @@ impl ChunkStore for LocalStore {
     }
 
     fn uses_chunks(&self, ids: &[ChunkId]) {
-        self.shared.fresh.all_used(ids);
+        self.shared.fresh.used(ids);
     }
 
     fn notes_uses(&self) -> bool {
@@ -68,8 +68,9 @@ impl ChunkStore for LocalStore {
 
     fn get_chunk(&self, id: &ChunkId) -> Result<Option<Vec<u8>>> {
         self.shared.check_open()?;
-        self.shared.fresh.used(*id);
-        let Some(read) = self.read_placed(id, |place| self.shared.packs.read(id, place))? else {
+        self.shared.fresh.used(&[*id]);
+        let Some(read) = self.read_placed(id, |place| self.shared.index.packs.read(id, place))?
+        else {
             return Ok(None);
         };
         if read.is_err() {
@@ -82,7 +83,7 @@ impl ChunkStore for LocalStore {
 
     fn lists_pieces(&self, id: &ChunkId) -> Result<bool> {
         self.shared.check_open()?;
-        match self.read_placed(id, |place| self.shared.packs.read_flagged(id, place))? {
+        match self.read_placed(id, |place| self.shared.index.packs.read_flagged(id, place))? {
             Some(read) => self.shared.packed(read).map(|(_, pieces)| pieces),
             None => Ok(false),
         }
@@ -98,7 +99,7 @@ impl ChunkStore for LocalStore {
     }
 
     fn sync_chunks(&self) -> Result<()> {
-        self.poisons(self.shared.packs.sync())
+        self.poisons(self.shared.index.packs.sync())
     }
 }
 
@@ -111,7 +112,7 @@ impl LocalStore {
     ) -> Result<Option<Result<T>>> {
         let mut before = None;
         loop {
-            let Some(place) = self.shared.sled(self.shared.kv.get(&keys::chunk(id)))? else {
+            let Some(place) = self.shared.sled(self.shared.index.kv.get(&keys::chunk(id)))? else {
                 return Ok(None);
             };
             let read = read(Location::decode(&place)?);
@@ -128,11 +129,11 @@ impl LocalStore {
         if self.intact_chunks.lock().contains(id) {
             return Ok(true);
         }
-        let Some(place) = self.shared.sled(self.shared.kv.get(&keys::chunk(id)))? else {
+        let Some(place) = self.shared.sled(self.shared.index.kv.get(&keys::chunk(id)))? else {
             return Ok(false);
         };
         let place = Location::decode(&place)?;
-        let is_intact = self.shared.packs.read(id, place).is_ok();
+        let is_intact = self.shared.index.packs.read(id, place).is_ok();
         if is_intact {
             self.mark_intact(*id);
         }
@@ -141,14 +142,14 @@ impl LocalStore {
 
     /// Returns `true` if a chunk is in no group: members of groups have no second copy.
     fn is_apart(&self, id: &ChunkId) -> Result<bool> {
-        let place = self.shared.sled(self.shared.kv.get(&keys::chunk(id)))?;
+        let place = self.shared.sled(self.shared.index.kv.get(&keys::chunk(id)))?;
         let place = place.as_deref().map(Location::decode).transpose()?;
         Ok(place.is_some_and(|place| place.member.is_none()))
     }
 
     /// Appends an entry. If a pack cannot be opened, nothing is written and only this append fails.
     pub(crate) fn append_to_pack(&self, entry: &[u8]) -> Result<Location> {
-        let packs = &self.shared.packs;
+        let packs = &self.shared.index.packs;
         packs.append(entry).inspect_err(|error| {
             if packs.has_failed() {
                 self.shared.poison(error);

@@ -5,8 +5,7 @@ use std::collections::HashSet;
 
 use milepost_codec::{ChunkEntry, ChunkGroup, ChunkId, Result};
 
-use crate::index::IndexPut;
-use crate::index::keys;
+use crate::index::{IndexPut, keys};
 use crate::local::LocalStore;
 use crate::local::chunks::packs::{GROUP_LEVEL, GROUP_RAW, group_up};
 use crate::local::location::Location;
@@ -22,8 +21,8 @@ impl LocalStore {
         let ids: Vec<_> = contents.iter().map(|c| ChunkEntry::id_of(c)).collect();
         let mut missing = Vec::new();
         {
-            let _here = self.shared.switching.read();
-            self.shared.fresh.all_used(&ids);
+            let _here = self.shared.index.switching.read();
+            self.shared.fresh.used(&ids);
             let mut unique = HashSet::with_capacity(ids.len());
             for (id, content) in ids.iter().zip(contents) {
                 if unique.insert(*id) && !self.believes(id)? {
@@ -41,7 +40,7 @@ impl LocalStore {
         let mut entry = Vec::new();
         ChunkGroup::encode(members, GROUP_LEVEL, &mut entry)?;
         let ids: Vec<_> = members.iter().map(|(id, _)| *id).collect();
-        let _here = self.shared.switching.read();
+        let _here = self.shared.index.switching.read();
         self.store_entry(&entry, &ids, true)
     }
 
@@ -49,7 +48,7 @@ impl LocalStore {
     pub(super) fn store_entry(&self, entry: &[u8], ids: &[ChunkId], is_group: bool) -> Result<()> {
         let shared = &self.shared;
         {
-            let _indexing = shared.indexing.read();
+            let _indexing = shared.index.indexing.read();
             let entry_at = self.append_to_pack(entry)?;
             let places = ids.iter().zip(0_u16..).map(|(id, n)| {
                 let member = is_group.then_some(n);
@@ -58,7 +57,7 @@ impl LocalStore {
             let puts: Vec<IndexPut> = (places.clone())
                 .map(|(id, place)| (keys::chunk(&id), Some(place.encode())))
                 .collect();
-            self.poisons(shared.sled(shared.kv.apply(puts)))?;
+            self.poisons(shared.sled(shared.index.kv.apply(puts)))?;
             for (id, place) in places {
                 shared.fresh.stored(id, place);
             }
@@ -76,8 +75,8 @@ impl LocalStore {
     /// Returns for each chunk whether it is stored and, as far as known, intact.
     pub(crate) fn has_together(&self, ids: &[ChunkId]) -> Result<Vec<bool>> {
         self.shared.check_open()?;
-        let _here = self.shared.switching.read();
-        self.shared.fresh.all_used(ids);
+        let _here = self.shared.index.switching.read();
+        self.shared.fresh.used(ids);
         ids.iter().map(|id| self.believes(id)).collect()
     }
 
@@ -89,7 +88,7 @@ impl LocalStore {
             return Ok(false);
         }
         let shared = &self.shared;
-        let Some(place) = shared.sled(shared.kv.get(&keys::chunk(id)))? else {
+        let Some(place) = shared.sled(shared.index.kv.get(&keys::chunk(id)))? else {
             return Ok(false);
         };
         if self.closed_at.is_some() || Location::decode(&place)? >= self.opened_at {
@@ -104,7 +103,7 @@ impl LocalStore {
         let shared = &self.shared;
         let mut placed = Vec::with_capacity(ids.len());
         for id in ids.iter() {
-            let place = shared.sled(shared.kv.get(&keys::chunk(id)))?;
+            let place = shared.sled(shared.index.kv.get(&keys::chunk(id)))?;
             let place = place.and_then(|place| Location::decode(&place).ok());
             placed.push((place.is_none(), place, *id));
         }

@@ -3,31 +3,29 @@
 //! both are read alike.
 
 use std::collections::VecDeque;
-use std::path::Path;
 
 use milepost_codec::{LogBatches, Result, Seq, begin_log_batch};
 
 use crate::liveness::{LiveSection, Liveness};
 use crate::local::archive::from_index::Files;
 use crate::local::archive::{ArchiveScan, Archived, Reader, rebuild};
-use crate::local::inner::Inner;
 use crate::projection::CompactionStep;
 
-/// Filters all archive files. Those that stay as they are, but were written in haste, are packed
-/// again.
+/// Filters all files of an archive. Those that stay as they are, but were written in haste, are
+/// packed again.
 pub(crate) fn filter(
-    shared: &Inner,
+    archive: &Files<'_>,
     live: &Liveness,
     report: &mut dyn FnMut(CompactionStep) -> Result<()>,
 ) -> Result<()> {
-    let dir = shared.layout.archive();
-    let survey = ArchiveScan::take(&dir, shared.config.store, shared.key.as_ref())?;
+    let Files { dir, store, key } = *archive;
+    let survey = ArchiveScan::take(dir, store, key)?;
     let all = survey.files.len() as u64;
     for (n, file) in (1..).zip(&survey.files) {
-        if !live.is_everything() && holds_more(shared, live, file)? {
-            rewrite(shared, live, file, &dir)?;
+        if !live.is_everything() && holds_more(archive, live, file)? {
+            rewrite(archive, live, file)?;
         } else {
-            rebuild::repack(file, &dir, shared.config.store, shared.key.as_ref())?;
+            rebuild::repack(file, dir, store, key)?;
         }
         report(CompactionStep::Archive(n, all))?;
     }
@@ -35,8 +33,8 @@ pub(crate) fn filter(
 }
 
 /// Returns `true` if a file holds content that is not live.
-fn holds_more(shared: &Inner, live: &Liveness, file: &Archived) -> Result<bool> {
-    let mut reader = Reader::open(&file.path, shared.config.store, shared.key.as_ref())?;
+fn holds_more(archive: &Files<'_>, live: &Liveness, file: &Archived) -> Result<bool> {
+    let mut reader = Reader::open(&file.path, archive.store, archive.key)?;
     while let Some(round) = reader.next_round()? {
         for (_, payload) in round.commits() {
             for group in LogBatches::new(&payload) {
@@ -54,14 +52,12 @@ fn holds_more(shared: &Inner, live: &Liveness, file: &Archived) -> Result<bool> 
     Ok(false)
 }
 
-fn rewrite(shared: &Inner, live: &Liveness, file: &Archived, dir: &Path) -> Result<()> {
-    let (store, key) = (shared.config.store, shared.key.as_ref());
-    let mut reader = Reader::open(&file.path, store, key)?;
+fn rewrite(archive: &Files<'_>, live: &Liveness, file: &Archived) -> Result<()> {
+    let mut reader = Reader::open(&file.path, archive.store, archive.key)?;
     let mut rest: VecDeque<(Seq, Vec<u8>)> = VecDeque::new();
-    let files = Files { dir, store, key };
     let last = file.next - 1;
     let number = std::iter::once(file.number);
-    files.write(file.first, last, number, |seq, out| {
+    archive.write(file.first, last, number, |seq, out| {
         while rest.is_empty()
             && let Some(round) = reader.next_round()?
         {

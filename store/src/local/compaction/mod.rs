@@ -17,22 +17,20 @@ pub(crate) mod switch;
 
 pub(crate) use crate::local::compaction::switch::finish_switch;
 
-use std::collections::HashSet;
 use std::fs;
 use std::path::PathBuf;
 
 use milepost_codec::{ChunkId, Error, ErrorKind, Result, Seq};
 
-use crate::commit_log::CommitLog;
-use crate::files;
+use crate::entropy::Entropy;
 use crate::liveness::Liveness;
-use crate::local::LocalStore;
-use crate::local::applier::Wake;
+use crate::local::applier::Applier;
+use crate::local::archive::from_index::Files;
 use crate::local::compaction::rebuild_index::Build;
 use crate::local::inner::Inner;
 use crate::local::layout::Layout;
-use crate::projection::{Compacted, CompactionHost, CompactionStep, Maintenance};
-use crate::tree_walk;
+use crate::projection::{Compacted, CompactionHost, CompactionStep};
+use crate::{files, tree_walk};
 
 /// The number of remaining commits at which new commits are held.
 const CLOSE: Seq = 64;
@@ -40,42 +38,52 @@ const CLOSE: Seq = 64;
 /// The maximum number of rounds before commits are held, however many remain.
 const ROUNDS: usize = 8;
 
-/// Removes withdrawn content from the disk.
-pub(crate) fn compact(
-    log: &LocalStore,
-    above: &dyn CompactionHost,
-    report: &mut dyn FnMut(CompactionStep) -> Result<()>,
-) -> Result<Compacted> {
-    let shared = &log.shared;
-    shared.check_open()?;
-    log.check_writable()?;
-    let Some(_one) = shared.compacting.try_lock() else {
-        return Err(Error::new(ErrorKind::Conflict, "a compaction is under way already"));
-    };
-    let first_pack = shared.packs.begin_another()?;
-    shared.fresh.begin();
-    let outcome = log.compact_noted(above, report, first_pack);
-    shared.fresh.end();
-    outcome
+/// A compaction of a store, and the parts that it works with.
+pub(crate) struct Compaction<'a> {
+    pub(crate) shared: &'a Inner,
+    pub(crate) applier: &'a Applier,
+    pub(crate) entropy: &'a Entropy,
+    /// Called for each chunk that is removed.
+    pub(crate) forget: &'a dyn Fn(&ChunkId),
 }
 
-impl LocalStore {
-    fn compact_noted(
+impl Compaction<'_> {
+    /// Removes withdrawn content from the disk.
+    pub(crate) fn run(
+        &self,
+        above: &dyn CompactionHost,
+        report: &mut dyn FnMut(CompactionStep) -> Result<()>,
+    ) -> Result<Compacted> {
+        let shared = self.shared;
+        shared.check_open()?;
+        shared.check_writable()?;
+        let Some(_one) = shared.compacting.try_lock() else {
+            return Err(Error::new(ErrorKind::Conflict, "a compaction is under way already"));
+        };
+        let first_pack = shared.index.packs.begin_another()?;
+        shared.fresh.begin();
+        let outcome = self.run_noted(above, report, first_pack);
+        shared.fresh.end();
+        outcome
+    }
+
+    fn run_noted(
         &self,
         above: &dyn CompactionHost,
         report: &mut dyn FnMut(CompactionStep) -> Result<()>,
         first_pack: u32,
     ) -> Result<Compacted> {
-        let shared = &self.shared;
-        packs::check_bases(shared)?;
+        let (shared, index) = (self.shared, &self.shared.index);
+        packs::check_bases(index)?;
         self.archive_all()?;
-        let scan = |from: &[u8], to: &[u8], limit| shared.kv.scan(from, to, false, limit);
+        let scan = |from: &[u8], to: &[u8], limit| index.kv.scan(from, to, false, limit);
         let live = Liveness::scanned(&scan)?;
-        archive::filter(shared, &live, report)?;
+        let (dir, store, key) = (&shared.layout.archive(), index.store, index.key.as_ref());
+        archive::filter(&Files { dir, store, key }, &live, report)?;
         let mut build = Build::start(shared, &live)?;
         for _ in 0..ROUNDS {
             build.catch_up(report)?;
-            if self.seq_now() - build.seq() <= CLOSE {
+            if shared.seq() - build.seq() <= CLOSE {
                 break;
             }
             self.archive_all()?;
@@ -89,29 +97,21 @@ impl LocalStore {
         let (mut reachable, mut roots) = build.into_references();
         reachable.extend(above.keeps());
         roots.extend(above.roots()?);
-        let forget = |id: &ChunkId| {
-            self.intact_chunks.lock().remove(id);
-        };
-        let unread = tree_walk::follow(roots, &|id| shared.chunk(id), &mut reachable);
+        let unread = tree_walk::follow(roots, &|id| index.chunk(id), &mut reachable);
         // The chunks of an unreadable capture are unknown, so all packs stay.
         let left = unread.into_iter().next().map(|(_, error)| error);
         if left.is_none() {
-            packs::compact(shared, reachable, first_pack, &forget, report)?;
+            packs::compact(index, &shared.fresh, reachable, first_pack, self.forget, report)?;
         }
         shared.segments.discard(&shared.layout.journal())?;
         let untouched = remove_copies(&shared.layout, !live.is_everything())?;
         Ok(Compacted { left, untouched })
     }
 
-    fn seq_now(&self) -> Seq {
-        self.seq()
-    }
-
-    /// Finishes the active segment, and waits until all segments finished so far are applied and
-    /// archived, but not for segments that a busy writer finishes later. Later commits go into a
-    /// file that holds no old frames.
+    /// Finishes the active segment, and waits until it is applied and archived. Later commits go
+    /// into a file that holds no old frames.
     fn archive_all(&self) -> Result<()> {
-        let shared = &self.shared;
+        let shared = self.shared;
         shared.segments.discard(&shared.layout.journal())?;
         {
             let mut journal = shared.journal.lock();
@@ -125,38 +125,15 @@ impl LocalStore {
                 }
             })?;
         }
-        let until = shared.segments.sealed.lock().back().map(|sealed| sealed.last);
-        self.drain()?;
-        drop(shared.segments.retry_archiving());
-        let _ = self.wakes.send(Wake::Look);
-        let waits = || {
-            let sealed = shared.segments.sealed.lock();
-            sealed.front().is_some_and(|first| Some(first.last) <= until)
-        };
-        let mut guard = shared.waiting.lock();
-        while waits() {
-            if let Some(error) = shared.poisoned().or_else(|| shared.segments.retry_archiving()) {
-                return Err(error);
-            }
-            let again = std::time::Duration::from_millis(100);
-            if shared.progress.wait_for(&mut guard, again).timed_out() {
-                let _ = self.wakes.send(Wake::Look);
-            }
-        }
-        Ok(())
+        self.applier.archive_finished(shared)
     }
 }
 
 /// Returns the maximum bytes that a compaction needs: another sled folder, the live content of
 /// packs, an archive file and a segment.
 pub(crate) fn needs(shared: &Inner) -> u64 {
-    let sled = shared.kv.dir().map_or(0, |dir| files::disk_bytes(&dir));
+    let sled = shared.index.kv.dir().map_or(0, |dir| files::disk_bytes(&dir));
     sled + files::disk_bytes(&shared.layout.packs()) + (16 << 20)
-}
-
-/// Estimates the bytes of packs that chunks take. A member of a group counts as an equal share.
-pub(crate) fn packed_bytes(shared: &Inner, ids: &HashSet<ChunkId>) -> Result<u64> {
-    packs::bytes_of(shared, ids)
 }
 
 /// Removes copies of content that no compaction rewrites, if content may have been withdrawn since

@@ -3,11 +3,10 @@
 
 use milepost_codec::{ChunkGroup, ChunkId, Error, GroupContents, Result};
 
-use crate::index::IndexPut;
-use crate::index::keys;
+use crate::index::{IndexPut, keys};
 use crate::local::chunks::packs::{GATHERED_RAW, GROUP_LEVEL, group_up, is_small};
 use crate::local::compaction::packs::is_all;
-use crate::local::inner::Inner;
+use crate::local::index::local_index::LocalIndex;
 use crate::local::location::Location;
 
 /// Bytes of chunks that are moved together, and the maximum gathered in memory.
@@ -22,7 +21,7 @@ struct Member {
 
 /// Chunks that are being moved.
 pub(crate) struct ChunkMover<'a> {
-    shared: &'a Inner,
+    index: &'a LocalIndex,
     /// New locations, which are applied once the chunks are durable there, and the bytes of those
     /// chunks.
     puts: Vec<IndexPut>,
@@ -34,9 +33,9 @@ pub(crate) struct ChunkMover<'a> {
 }
 
 impl<'a> ChunkMover<'a> {
-    pub(crate) fn new(shared: &'a Inner) -> Self {
+    pub(crate) fn new(index: &'a LocalIndex) -> Self {
         Self {
-            shared,
+            index,
             puts: Vec::new(),
             bytes: 0,
             gathered: Vec::new(),
@@ -52,8 +51,8 @@ impl<'a> ChunkMover<'a> {
         let Some((id, place)) = retained.first() else {
             return Ok(());
         };
-        let packs = &self.shared.packs;
-        if is_all(self.shared, retained) {
+        let packs = &self.index.packs;
+        if is_all(self.index, retained) {
             // Damage is not reported here: what no copy has intact is copied unchanged.
             let small = packs.small_group(id, *place);
             if let Some(members) = small.and_then(|group| members(&group, retained).ok()) {
@@ -77,7 +76,7 @@ impl<'a> ChunkMover<'a> {
         }
         let members: Vec<_> =
             (members.iter()).map(|member| (member.id, member.content.as_slice())).collect();
-        let moves = append_group(self.shared, &members)?;
+        let moves = append_group(self.index, &members)?;
         self.record_moves(moves)
     }
 
@@ -93,7 +92,7 @@ impl<'a> ChunkMover<'a> {
     /// Moves the remaining chunks, and empties the marked packs.
     pub(crate) fn finish(mut self) -> Result<()> {
         {
-            let _alone = self.shared.switching.write();
+            let _alone = self.index.switching.write();
             self.write_gathered(true)?;
         }
         self.empty_packs()
@@ -114,18 +113,18 @@ impl<'a> ChunkMover<'a> {
     fn write_gathered(&mut self, all: bool) -> Result<()> {
         let mut gathered = std::mem::take(&mut self.gathered);
         self.gathered_bytes = 0;
-        let shared = self.shared;
+        let index = self.index;
         let contents: Vec<_> =
             (gathered.iter()).map(|member| (member.id, member.content.as_slice())).collect();
         let groups: Vec<_> = group_up(&contents, GATHERED_RAW).collect();
         let complete = groups.len().saturating_sub(usize::from(!all));
         let mut written = 0;
         for group in groups.into_iter().take(complete) {
-            let places = append_group(shared, group)?;
+            let places = append_group(index, group)?;
             // A chunk that was stored again since keeps its newer location.
             let mut moves = Vec::with_capacity(places.len());
             for (member, place) in gathered.iter().skip(written).zip(places) {
-                let now = shared.kv.get(&keys::chunk(&member.id))?;
+                let now = index.kv.get(&keys::chunk(&member.id))?;
                 if now.as_deref() == Some(&member.place.encode()) {
                     moves.push(place);
                 }
@@ -161,8 +160,8 @@ impl<'a> ChunkMover<'a> {
         if puts.is_empty() {
             return Ok(());
         }
-        self.shared.packs.sync()?;
-        self.shared.kv.apply(puts)
+        self.index.packs.sync()?;
+        self.index.kv.apply(puts)
     }
 
     fn empty_packs(&mut self) -> Result<()> {
@@ -170,9 +169,9 @@ impl<'a> ChunkMover<'a> {
         if self.emptied.is_empty() {
             return Ok(());
         }
-        self.shared.kv.sync()?;
-        self.shared.packs.sync_copies()?;
-        self.emptied.drain(..).try_for_each(|pack| self.shared.packs.empty(pack))
+        self.index.kv.sync()?;
+        self.index.packs.sync_copies()?;
+        self.emptied.drain(..).try_for_each(|pack| self.index.packs.empty(pack))
     }
 }
 
@@ -193,10 +192,13 @@ fn members(group: &GroupContents, retained: &[(ChunkId, Location)]) -> Result<Ve
     Ok(members)
 }
 
-fn append_group(shared: &Inner, members: &[(ChunkId, &[u8])]) -> Result<Vec<(ChunkId, Location)>> {
+fn append_group(
+    index: &LocalIndex,
+    members: &[(ChunkId, &[u8])],
+) -> Result<Vec<(ChunkId, Location)>> {
     let mut entry = Vec::new();
     ChunkGroup::encode(members, GROUP_LEVEL, &mut entry)?;
-    let entry_at = shared.packs.append(&entry)?;
+    let entry_at = index.packs.append(&entry)?;
     let places = (members.iter().zip(0_u16..)).map(|((id, _), n)| {
         let member = Some(n);
         (*id, Location { member, ..entry_at })

@@ -7,21 +7,20 @@ use std::sync::Arc;
 use milepost_codec::{ChunkId, Error, ErrorKind, LogId, PieceSource, Result, Seq};
 use parking_lot::Mutex;
 
-use crate::index::IndexPut;
-use crate::index::keys;
-use crate::index::keys::KeyKind;
-use crate::index::{LogHead, SnapshotNote};
+use crate::index::keys::{self, KeyKind};
+use crate::index::{IndexPut, LogHead, SnapshotNote};
 use crate::liveness::Liveness;
-use crate::local::applier;
 use crate::local::archive::ArchiveScan;
 use crate::local::chunks::gc_roots::ReferencedChunks;
 use crate::local::compaction::switch;
 use crate::local::index::kv::Kv;
-use crate::local::inner::{Inner, StoreParts};
+use crate::local::index::local_index::LocalIndex;
+use crate::local::inner::Inner;
 use crate::local::location::Location;
 use crate::local::markers::applied::AppliedPosition;
 use crate::local::recovery::parallel_apply::ParallelApplier;
 use crate::local::recovery::replay::{Position, Replay};
+use crate::local::rounds;
 use crate::metrics::Meters;
 use crate::projection::{CompactionHost, CompactionStep};
 
@@ -32,8 +31,8 @@ const COPIED: usize = 512;
 pub(crate) struct Build<'a> {
     shared: &'a Inner,
     live: &'a Liveness,
-    /// The parts that its replay works on.
-    next: Arc<Inner>,
+    /// The index in it.
+    next: LocalIndex,
     /// The folder in use before.
     before: PathBuf,
     /// Chunks that live events name.
@@ -43,7 +42,7 @@ pub(crate) struct Build<'a> {
 impl<'a> Build<'a> {
     pub(crate) fn start(shared: &'a Inner, live: &'a Liveness) -> Result<Self> {
         let layout = &shared.layout;
-        let before = shared.kv.dir().unwrap_or_else(|| layout.sled());
+        let before = shared.index.kv.dir().unwrap_or_else(|| layout.sled());
         let dir = match before == layout.sled() {
             true => layout.sled_next(),
             false => layout.sled(),
@@ -53,27 +52,15 @@ impl<'a> Build<'a> {
         kv.blocks()?.resume(Location::default(), shared.config.store, false)?;
         // Its work is not counted in the store's metrics.
         let meters = Arc::new(Meters::new(format!("{} compaction", shared.config.store)));
-        let next = Inner::new(StoreParts {
-            layout: layout.clone(),
-            config: shared.config.clone(),
-            kv,
-            packs: Arc::clone(&shared.packs),
-            key: shared.key,
-            backlog_bytes: shared.backlog_bytes,
-            cache_bytes: shared.cache_bytes,
-            applied: AppliedPosition::none(shared.config.store),
-            audited: true,
+        let index = &shared.index;
+        let next = LocalIndex::new(
+            (kv, Arc::clone(&index.packs)),
+            (index.key, index.backlog_bytes),
+            AppliedPosition::none(index.store),
+            true,
             meters,
-            clock: Arc::clone(&shared.clock),
-            look: None,
-        });
-        let build = Self {
-            shared,
-            live,
-            next: Arc::new(next),
-            before,
-            references: ReferencedChunks::default(),
-        };
+        );
+        let build = Self { shared, live, next, before, references: ReferencedChunks::default() };
         build.copy(KeyKind::Chunk, &|_, _| true)?;
         Ok(build)
     }
@@ -89,8 +76,8 @@ impl<'a> Build<'a> {
         report: &mut dyn FnMut(CompactionStep) -> Result<()>,
     ) -> Result<()> {
         let next = &self.next;
-        let Inner { layout, config, key, .. } = self.shared;
-        let files = ArchiveScan::take(&layout.archive(), config.store, key.as_ref())?;
+        let dir = self.shared.layout.archive();
+        let files = ArchiveScan::take(&dir, next.store, next.key.as_ref())?;
         let AppliedPosition { seq, check, .. } = next.position();
         let all = files.end();
         let reporter = Mutex::new(report);
@@ -103,7 +90,7 @@ impl<'a> Build<'a> {
             let (at, _, references) = replay.finish_with_references()?;
             Ok((at, references))
         })?;
-        applier::all(next)?;
+        rounds::all(next)?;
         next.move_applied(at.seq, at.check)?;
         next.set_applied(at.seq);
         self.references.extend(references);
@@ -114,7 +101,7 @@ impl<'a> Build<'a> {
     /// archived.
     pub(crate) fn switch(&mut self, above: &dyn CompactionHost) -> Result<()> {
         let (shared, next) = (self.shared, &self.next);
-        let _alone = shared.switching.write();
+        let _alone = shared.index.switching.write();
         put_places(&next.kv, &shared.fresh.stored_after(0))?;
         self.copy_snapshots(above)?;
         self.copy_sources()?;
@@ -124,8 +111,8 @@ impl<'a> Build<'a> {
             Error::new(ErrorKind::Unavailable, "the new index was closed before it was complete")
         })?;
         switch::write_now(&shared.layout, &dir)?;
-        shared.kv.exchange(&next.kv);
-        let mut position = shared.position.lock();
+        shared.index.kv.exchange(&next.kv);
+        let mut position = shared.index.position.lock();
         *position = next.position();
         Ok(())
     }
@@ -146,7 +133,7 @@ impl<'a> Build<'a> {
         let mut puts: Vec<IndexPut> = Vec::new();
         let mut failed = Ok(());
         let kv = &self.next.kv;
-        self.shared.kv.walk(&keys::all(kind), &mut |key, value| {
+        self.shared.index.kv.walk(&keys::all(kind), &mut |key, value| {
             if stays(key, value) {
                 puts.push((key.to_vec(), Some(value.to_vec())));
             }
@@ -175,7 +162,7 @@ impl<'a> Build<'a> {
         let (shared, next) = (self.shared, &self.next);
         let mut lost: HashMap<LogId, u64> = HashMap::new();
         let mut notes = Vec::new();
-        shared.kv.walk(&keys::all(KeyKind::Snapshot), &mut |key, value| {
+        shared.index.kv.walk(&keys::all(KeyKind::Snapshot), &mut |key, value| {
             notes.push((key.to_vec(), value.to_vec()));
         })?;
         let mut puts: Vec<IndexPut> = Vec::new();
@@ -184,7 +171,7 @@ impl<'a> Build<'a> {
             if self.live.is_gone(log) {
                 continue;
             }
-            let Ok(note) = SnapshotNote::unseal(&key, &value, shared.key.as_ref()) else {
+            let Ok(note) = SnapshotNote::unseal(&key, &value, shared.index.key.as_ref()) else {
                 continue;
             };
             if !above.uses(&key, &note)? {
@@ -194,13 +181,13 @@ impl<'a> Build<'a> {
                 Some(lost) => *lost,
                 None => {
                     let bytes = |head: Option<LogHead>| head.map_or(0, |head| head.bytes);
-                    let before = bytes(shared.stored_head(log)?);
+                    let before = bytes(shared.index.stored_head(log)?);
                     let now = bytes(next.stored_head(log)?);
                     *lost.entry(log).or_insert(before.saturating_sub(now))
                 }
             };
             let note = SnapshotNote { log_bytes: note.log_bytes.saturating_sub(lost), ..note };
-            let note = note.sealed(&key, shared.key.as_ref());
+            let note = note.sealed(&key, shared.index.key.as_ref());
             puts.push((key, Some(note.encode())));
         }
         for puts in puts.chunks(COPIED) {

@@ -7,11 +7,9 @@ use milepost_codec::{
 };
 
 use crate::extent::Extent;
-use crate::index::IndexPut;
-use crate::index::keys;
+use crate::index::{IndexPut, keys};
 use crate::local::index::block_files::BlockFiles;
 use crate::local::index::kv::Kv;
-use crate::local::inner::Inner;
 use crate::local::location::Location;
 use crate::tail::LogRuns;
 use crate::threads;
@@ -70,15 +68,16 @@ fn read_from(
 /// Packs and writes the logs of a round, and adds the locations of their runs to `puts`. Blocks are
 /// packed on `processors` threads. Returns the blocks.
 pub(crate) fn append(
-    shared: &Inner,
+    kv: &Kv,
+    key: Option<&StoreKey>,
     logs: &[LogRuns],
     processors: usize,
     puts: &mut Vec<IndexPut>,
 ) -> Result<Vec<Vec<u8>>> {
     let logs: Vec<_> = logs.iter().map(|log| (log.log, log.extents.as_slice())).collect();
     let plans = plan(&logs, BLOCK_RAW_TARGET, ALONE);
-    let packed = pack(&plans, shared.key.as_ref(), processors)?;
-    let places = shared.kv.blocks()?.append(&packed)?;
+    let packed = pack(&plans, key, processors)?;
+    let places = kv.blocks()?.append(&packed)?;
     for (runs, place) in plans.iter().zip(places) {
         for (n, (run, _)) in (0..).zip(runs) {
             let place = Location { member: Some(n), ..place };

@@ -4,13 +4,14 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use milepost_codec::{Error, Result};
+use milepost_codec::{Error, Result, StoreKey};
+use parking_lot::Mutex;
 
 use crate::digest::{Digest, DigestPart};
-use crate::index::keys;
-use crate::index::keys::KeyKind;
-use crate::local::inner::Inner;
+use crate::index::keys::{self, KeyKind};
+use crate::local::index::kv::Kv;
 use crate::local::location::Location;
+use crate::local::markers::applied::AppliedPosition;
 
 /// The parts that were compared since sled was opened.
 #[derive(Debug)]
@@ -33,23 +34,22 @@ impl CheckedParts {
             DigestPart::Blocks => &self.blocks,
         }
     }
-}
 
-impl Inner {
-    /// Checks all entries of sled, each part once per opening.
-    pub(crate) fn audit_all(&self) -> Result<()> {
-        DigestPart::ALL.into_iter().try_for_each(|part| self.audit(part))
-    }
-
-    /// Checks the entries of a part, unless that was done since sled was opened. `Corrupt`: they
-    /// differ from the entries that were written.
-    pub(crate) fn audit(&self, part: DigestPart) -> Result<()> {
-        let audited = self.audited.of(part);
+    /// Compares the entries of a part in `kv` with the digests of the position, unless that was
+    /// done. `Corrupt`: they differ.
+    pub(crate) fn check(
+        &self,
+        part: DigestPart,
+        kv: &Kv,
+        position: &Mutex<AppliedPosition>,
+        key: Option<&StoreKey>,
+    ) -> Result<()> {
+        let audited = self.of(part);
         if audited.load(Ordering::Acquire) {
             return Ok(());
         }
         // The lock keeps the applier out.
-        let position = self.position.lock();
+        let position = position.lock();
         // Another thread may have checked the part first.
         if audited.load(Ordering::Acquire) {
             return Ok(());
@@ -58,7 +58,7 @@ impl Inner {
         let mut found = Digest::default();
         for prefix in part.prefixes() {
             let add = &mut |key: &[u8], value: &[u8]| found.add(key, value);
-            self.kv.walk(&prefix, add)?;
+            kv.walk(&prefix, add)?;
         }
         if found != expected {
             let (expected, found) = (expected.count(), found.count());
@@ -69,25 +69,22 @@ impl Inner {
             ));
         }
         if part == DigestPart::Blocks {
-            self.audit_blocks()?;
+            check_blocks(kv, key)?;
         }
         audited.store(true, Ordering::Release);
         Ok(())
     }
+}
 
-    /// Compares the blocks that sled names with their hashes.
-    fn audit_blocks(&self) -> Result<()> {
-        let files = self.kv.blocks()?;
-        let mut places = BTreeSet::new();
-        let mut unread = Ok(());
-        self.kv.walk(
-            &keys::all(KeyKind::Block),
-            &mut |_, value| match Location::decode(value) {
-                Ok(place) => drop(places.insert(place.entry())),
-                Err(error) => unread = Err(error),
-            },
-        )?;
-        unread?;
-        places.into_iter().try_for_each(|place| files.check(place, self.key.as_ref()))
-    }
+/// Compares the blocks that sled names with their hashes.
+fn check_blocks(kv: &Kv, key: Option<&StoreKey>) -> Result<()> {
+    let files = kv.blocks()?;
+    let mut places = BTreeSet::new();
+    let mut unread = Ok(());
+    kv.walk(&keys::all(KeyKind::Block), &mut |_, value| match Location::decode(value) {
+        Ok(place) => drop(places.insert(place.entry())),
+        Err(error) => unread = Err(error),
+    })?;
+    unread?;
+    places.into_iter().try_for_each(|place| files.check(place, key))
 }

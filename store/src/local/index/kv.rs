@@ -17,12 +17,10 @@ use std::time::Duration;
 use milepost_codec::{Error, ErrorKind, Result};
 use parking_lot::RwLock;
 
-use crate::files;
-use crate::index::ENTRY_MAX;
-use crate::index::{Entry, IndexPut, walk};
+use crate::index::{ENTRY_MAX, Entry, IndexPut, walk};
 use crate::local::index::block_files::BlockFiles;
 use crate::local::index::groups::{self, Expansion};
-use crate::threads;
+use crate::{files, threads};
 
 /// The maximum bytes of a value.
 pub(crate) const VALUE_MAX: usize = ENTRY_MAX;

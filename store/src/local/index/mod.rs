@@ -7,3 +7,4 @@ mod counted;
 pub(crate) mod digest_check;
 mod groups;
 pub(crate) mod kv;
+pub(crate) mod local_index;

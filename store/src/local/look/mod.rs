@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! mod.rs      builds a private index from the archive and the journal
-//! seen.rs     the files as of one moment, while another process writes them
+//! scan.rs     the files as of one moment, while another process writes them
+//! opened.rs   the files that were read, to notice that one was replaced
 //! folder.rs   the private folder of the index
 //! ```
 //!
@@ -17,31 +18,34 @@
 //! built again; later an error asks to open the store again.
 
 mod folder;
+pub(crate) mod opened;
 mod scan;
 
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use milepost_codec::{Detail, Error, ErrorKind, Result, Seq};
+use milepost_codec::{Error, ErrorKind, Result, Seq};
 
 use crate::files;
 use crate::files::own::check_store;
 use crate::index::keys;
-use crate::local::applier;
 use crate::local::chunks::packs::Packs;
 use crate::local::index::kv::Kv;
-use crate::local::inner::{Inner, StoreParts};
+use crate::local::index::local_index::LocalIndex;
+use crate::local::inner::Inner;
 use crate::local::layout::Layout;
 use crate::local::location::Location;
 use crate::local::lock::StoreLock;
 use crate::local::look::folder::Folder;
-use crate::local::look::scan::{Stamps, StoreScan};
+use crate::local::look::opened::{Look, Stamp, changed_error, changed_path};
+use crate::local::look::scan::StoreScan;
 use crate::local::markers::applied::{AppliedPosition, UNKNOWN};
 use crate::local::markers::closed;
-use crate::local::open;
 use crate::local::recovery::decide;
-use crate::local::recovery::parallel_apply::ParallelApplier;
-use crate::local::recovery::replay::{Position, Replay};
-use crate::local::settings::StoreConfig;
+use crate::local::recovery::replay::Position;
+use crate::local::rounds;
+use crate::local::settings::{StoreConfig, key_id};
 use crate::metrics::Meters;
 use crate::open_report::{Finding, Outcome, Progress};
 use crate::options::OpenOptions;
@@ -72,60 +76,6 @@ fn is_small(layout: &Layout) -> bool {
     journal + archive * UNPACKED + packs <= SMALL
 }
 
-/// A store opened for reading.
-#[derive(Debug)]
-pub(crate) struct Look {
-    root: std::path::PathBuf,
-    /// The files that the index was built from, and the packs.
-    stamps: Stamps,
-    folder: Folder,
-}
-
-impl Look {
-    /// Returns the error of every write.
-    pub(crate) fn refusal(&self) -> Error {
-        let path = self.root.display().to_string();
-        let message = format!(
-            "the store {path} was opened for reading only, and nothing was written: open it \
-             without `read_only`, once no other process has it open and its folder can be written \
-             to"
-        );
-        Error::new(ErrorKind::Unavailable, message).with_detail(Detail::ReadOnly { path })
-    }
-
-    /// Fails if files of the store were replaced since it was opened.
-    pub(crate) fn check_unmoved(&self) -> Result<()> {
-        match self.stamps.changed_path() {
-            None => Ok(()),
-            Some(path) => Err(changed_error(&self.root, &path)),
-        }
-    }
-
-    /// Returns the error for damage in the private index.
-    pub(crate) fn index_damaged(&self, error: &Error) -> Error {
-        let place = self.folder.path().display();
-        let message = format!("the index in {place} is damaged, open the store again: {error}");
-        Error::new(ErrorKind::Unavailable, message)
-    }
-
-    /// Removes the folder of the index.
-    pub(crate) fn close(&self) -> Result<()> {
-        self.folder.remove()
-    }
-}
-
-fn changed_error(root: &std::path::Path, path: &std::path::Path) -> Error {
-    Error::new(
-        ErrorKind::Unavailable,
-        format!(
-            "{} was replaced since the store {} was opened for reading, by a compaction or a \
-             repair of the process that has it: open the store again",
-            path.display(),
-            root.display()
-        ),
-    )
-}
-
 /// Opens a store for reading.
 pub(crate) fn open(layout: &Layout, options: &OpenOptions) -> Result<(Arc<Inner>, Vec<Finding>)> {
     let root = &layout.root;
@@ -143,7 +93,7 @@ pub(crate) fn open(layout: &Layout, options: &OpenOptions) -> Result<(Arc<Inner>
         return Err(Error::new(ErrorKind::Unavailable, message));
     }
     let (config, mismatch) = StoreConfig::look(layout)?;
-    let supplied_key = options.key.as_ref().map(open::key_id);
+    let supplied_key = options.key.as_ref().map(key_id);
     config.check_key(layout, supplied_key.as_deref())?;
     let mut findings = Vec::new();
     findings.extend(mismatch.map(|(path, error)| Finding {
@@ -153,38 +103,30 @@ pub(crate) fn open(layout: &Layout, options: &OpenOptions) -> Result<(Arc<Inner>
     }));
     let mut tries = 1;
     loop {
-        match build(layout, &config, options) {
+        match build(layout, &config, options)? {
             Ok(shared) => return Ok((shared, findings)),
-            Err(Failed::Moved(_)) if tries < TRIES => tries += 1,
-            Err(Failed::Moved(path)) => return Err(changed_error(root, &path)),
-            Err(Failed::Other(error)) => return Err(error),
+            Err(_) if tries < TRIES => tries += 1,
+            Err(path) => return Err(changed_error(root, &path)),
         }
     }
 }
 
-enum Failed {
-    /// A file was replaced while it was read.
-    Moved(std::path::PathBuf),
-    Other(Error),
-}
-
-/// Builds an index in a private folder.
+/// Builds an index in a private folder. Returns the path of a file that was replaced meantime.
 fn build(
     layout: &Layout,
     config: &StoreConfig,
     options: &OpenOptions,
-) -> std::result::Result<Arc<Inner>, Failed> {
-    let scan = StoreScan::take(layout, config, options.key.as_ref()).map_err(Failed::Other)?;
-    let stamps = scan.stamps(layout).map_err(Failed::Other)?;
+) -> Result<std::result::Result<Arc<Inner>, PathBuf>> {
+    let scan = StoreScan::take(layout, config, options.key.as_ref())?;
+    let stamps = scan.stamps(layout)?;
     let built = fill(layout, config, options, &scan, stamps.clone());
-    match (stamps.changed_path(), built) {
-        (Some(path), _) => Err(Failed::Moved(path)),
-        (None, Ok(shared)) => Ok(shared),
-        (None, Err(error)) if error.kind() == ErrorKind::Corrupt => Err(Failed::Other(error.at(
+    match (changed_path(&stamps), built) {
+        (Some(path), _) => Ok(Err(path)),
+        (None, Err(error)) if error.kind() == ErrorKind::Corrupt => Err(error.at(
             "for reading only, the store is built from its archive and journal: where they are \
                  damaged, open it for writing, or a copy of it, which repairs them from sled",
-        ))),
-        (None, Err(error)) => Err(Failed::Other(error)),
+        )),
+        (None, built) => built.map(Ok),
     }
 }
 
@@ -193,7 +135,7 @@ fn fill(
     config: &StoreConfig,
     options: &OpenOptions,
     scan: &StoreScan,
-    stamps: Stamps,
+    stamps: Vec<Stamp>,
 ) -> Result<Arc<Inner>> {
     let folder = Folder::make()?;
     let kv = match is_small(layout) {
@@ -215,29 +157,28 @@ fn fill(
             Ok(())
         },
     )?;
-    let shared = Arc::new(Inner::new(StoreParts {
-        layout: layout.clone(),
-        config: config.clone(),
-        kv,
-        packs: Arc::new(packs),
-        key: options.key,
-        backlog_bytes: options.backlog_bytes,
-        cache_bytes: options.cache_bytes,
-        applied: AppliedPosition::none(config.store),
-        // This process has just created it.
-        audited: true,
+    let index = LocalIndex::new(
+        (kv, Arc::new(packs)),
+        (options.key, options.backlog_bytes),
+        AppliedPosition::none(config.store),
+        true,
         meters,
-        clock: Arc::clone(&options.clock),
-        look: Some(Look { root: layout.root.clone(), stamps, folder }),
-    }));
-    let last = replay(&shared, scan, options)?;
-    shared.set_applied(last);
-    shared.seq.store(last, std::sync::atomic::Ordering::Release);
-    Ok(shared)
+    );
+    let look = Look { root: layout.root.clone(), stamps, folder };
+    let shared = Inner::new(layout, config, options, index, Some(look));
+    let last = replay(&shared.index, layout, scan, options)?;
+    shared.index.set_applied(last);
+    shared.seq.store(last, Ordering::Release);
+    Ok(Arc::new(shared))
 }
 
 /// Applies every commit to the index. Returns the last.
-fn replay(shared: &Inner, scan: &StoreScan, options: &OpenOptions) -> Result<Seq> {
+fn replay(
+    index: &LocalIndex,
+    layout: &Layout,
+    scan: &StoreScan,
+    options: &OpenOptions,
+) -> Result<Seq> {
     let all = scan.survey.last_seen();
     let report = |done: Seq| {
         if let Some(progress) = &options.progress {
@@ -247,17 +188,12 @@ fn replay(shared: &Inner, scan: &StoreScan, options: &OpenOptions) -> Result<Seq
         Ok(())
     };
     let bytes_of = |segment: &_| scan.bytes_of(segment);
-    let live = decide::live(shared, &scan.survey, 0, &bytes_of)?;
     let begin = Position { seq: 0, check: UNKNOWN };
-    let (failed, end) = std::thread::scope(|scope| -> Result<_> {
-        let applier = ParallelApplier::start(scope, shared);
-        let mut replay = Replay::new(shared, applier, begin, &report, &live);
-        let failed = decide::replay_all(shared, &scan.survey, &mut replay, &bytes_of)?;
-        Ok((failed, replay.finish()?.0))
-    })?;
+    let (failed, (end, _)) =
+        decide::replay(index, layout, &scan.survey, begin, &bytes_of, &report)?;
     if let Some(error) = failed {
         return Err(error);
     }
-    applier::all(shared)?;
+    rounds::all(index)?;
     Ok(end.seq)
 }

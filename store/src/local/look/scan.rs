@@ -3,8 +3,6 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs;
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use milepost_codec::{Error, ErrorKind, Result, StoreKey};
@@ -13,9 +11,9 @@ use crate::files;
 use crate::local::archive::ArchiveScan;
 use crate::local::journal::scan::Segment;
 use crate::local::layout::Layout;
+use crate::local::look::opened::Stamp;
 use crate::local::markers::acked::AckMarker;
-use crate::local::recovery::decide;
-use crate::local::recovery::decide::Survey;
+use crate::local::recovery::survey::{Survey, in_order};
 use crate::local::settings::StoreConfig;
 
 /// Journal and archive as of one moment.
@@ -47,7 +45,7 @@ impl StoreScan {
                 Err(error) => return Err(error),
             }
         }
-        decide::in_order(&mut segments);
+        in_order(&mut segments);
         let mut survey = Survey {
             archive: ArchiveScan::take(&layout.archive(), config.store, key)?,
             segments: Vec::new(),
@@ -69,7 +67,7 @@ impl StoreScan {
     }
 
     /// Notes the identity of the files that are read later.
-    pub(crate) fn stamps(&self, layout: &Layout) -> Result<Stamps> {
+    pub(crate) fn stamps(&self, layout: &Layout) -> Result<Vec<Stamp>> {
         let mut stamps = Vec::new();
         let archive = &self.survey.archive;
         let damaged = archive.damaged.iter().map(|(path, _)| path.clone());
@@ -79,38 +77,6 @@ impl StoreScan {
             let meta = fs::metadata(&path).map_err(|e| files::io("look at", &path, &e))?;
             stamps.push(Stamp::of(path, &meta));
         }
-        Ok(Stamps(stamps))
-    }
-}
-
-/// The identity of a file that was read, to detect its replacement.
-#[derive(Debug, Clone)]
-struct Stamp {
-    path: PathBuf,
-    place: (u64, u64),
-    len: u64,
-}
-
-impl Stamp {
-    fn of(path: PathBuf, meta: &Metadata) -> Self {
-        Self { path, place: (meta.dev(), meta.ino()), len: meta.len() }
-    }
-
-    /// Returns `true` if the path is the same file and not shorter. Packs grow.
-    fn is_there(&self) -> bool {
-        fs::metadata(&self.path)
-            .is_ok_and(|meta| (meta.dev(), meta.ino()) == self.place && meta.len() >= self.len)
-    }
-}
-
-/// The identities of all files that were read.
-#[derive(Debug, Clone)]
-pub(crate) struct Stamps(Vec<Stamp>);
-
-impl Stamps {
-    /// Returns the first file that is missing, shorter, or replaced.
-    pub(crate) fn changed_path(&self) -> Option<PathBuf> {
-        let changed_path = self.0.iter().find(|stamp| !stamp.is_there());
-        changed_path.map(|stamp| stamp.path.clone())
+        Ok(stamps)
     }
 }

@@ -4,8 +4,7 @@ use milepost_codec::{Error, Result, Seq, StoreId};
 
 use crate::digest::Digests;
 use crate::index::IndexPut;
-use crate::index::keys;
-use crate::index::keys::KeyKind;
+use crate::index::keys::{self, KeyKind};
 use crate::local::index::kv::Kv;
 use crate::local::location::Location;
 

@@ -3,10 +3,8 @@
 
 use milepost_codec::{ChunkId, Result, Snapshot};
 
-use crate::index::IndexPut;
-use crate::index::SnapshotNote;
-use crate::index::keys;
-use crate::index::keys::KeyKind;
+use crate::index::keys::{self, KeyKind};
+use crate::index::{IndexPut, SnapshotNote};
 use crate::local::chunks::packs::Packs;
 use crate::local::index::kv::Kv;
 use crate::local::location::Location;

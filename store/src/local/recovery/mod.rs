@@ -4,3 +4,4 @@
 pub(crate) mod decide;
 pub(crate) mod parallel_apply;
 pub(crate) mod replay;
+pub(crate) mod survey;

@@ -6,8 +6,8 @@ use std::thread::Scope;
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
 use milepost_codec::{Error, ErrorKind, Result, Seq};
 
-use crate::local::applier;
-use crate::local::inner::Inner;
+use crate::local::index::local_index::LocalIndex;
+use crate::local::rounds;
 use crate::threads;
 
 /// A thread that applies the tail up to given commits, one after another.
@@ -21,7 +21,7 @@ impl ParallelApplier {
     /// Starts the thread; returns `None` if that fails.
     pub(crate) fn start<'scope>(
         scope: &'scope Scope<'scope, '_>,
-        shared: &'scope Inner,
+        index: &'scope LocalIndex,
     ) -> Option<Self> {
         let (rounds, requests) = bounded::<Seq>(1);
         let (results, done) = bounded(1);
@@ -29,7 +29,7 @@ impl ParallelApplier {
         let work = move || {
             for until in requests {
                 let round =
-                    catch_unwind(AssertUnwindSafe(|| applier::round(shared, until, processors)));
+                    catch_unwind(AssertUnwindSafe(|| rounds::round(index, until, processors)));
                 if results.send(round.unwrap_or_else(|_| Err(panicked()))).is_err() {
                     return;
                 }

@@ -17,9 +17,10 @@ use crate::liveness::{LiveSection, Liveness};
 use crate::local::archive::{Archived, Reader};
 use crate::local::chunks::gc_roots::ReferencedChunks;
 use crate::local::index::blocks;
+use crate::local::index::local_index::LocalIndex;
 use crate::local::markers::applied::UNKNOWN;
 use crate::local::recovery::parallel_apply::ParallelApplier;
-use crate::local::{Inner, applier};
+use crate::local::rounds;
 
 /// The number of commits between two reports of progress.
 pub(crate) const REPORT_INTERVAL: Seq = 256;
@@ -33,7 +34,7 @@ pub(crate) struct Position {
 
 /// Replays frames in the order of their commits.
 pub(crate) struct Replay<'a> {
-    shared: &'a Inner,
+    index: &'a LocalIndex,
     /// Makes room in the tail in parallel; without it the replay does so itself.
     applier: Option<ParallelApplier>,
     /// Receives the progress.
@@ -57,14 +58,14 @@ pub(crate) struct Replay<'a> {
 impl<'a> Replay<'a> {
     /// Starts after the commit `at`.
     pub(crate) fn new(
-        shared: &'a Inner,
+        index: &'a LocalIndex,
         applier: Option<ParallelApplier>,
         at: Position,
         report: &'a dyn Fn(Seq) -> Result<()>,
         live: &'a Liveness,
     ) -> Self {
         Self {
-            shared,
+            index,
             applier,
             report,
             origins: HashMap::new(),
@@ -80,10 +81,10 @@ impl<'a> Replay<'a> {
 
     /// Replays the archive from the current position on. `Corrupt`: there is a gap.
     pub(crate) fn archive(&mut self, files: &[Archived]) -> Result<()> {
-        let Inner { config, key, .. } = self.shared;
+        let LocalIndex { store, key, .. } = self.index;
         let applied = self.at.seq;
         for file in files.iter().filter(|file| file.next > applied + 1) {
-            let mut reader = Reader::open(&file.path, config.store, key.as_ref())?;
+            let mut reader = Reader::open(&file.path, *store, key.as_ref())?;
             if file.first == self.at.seq + 1 && !file.is_rewritten() {
                 self.follows(file.first, &reader.header.prev)
                     .map_err(|e| e.at(file.path.display()))?;
@@ -129,7 +130,7 @@ impl<'a> Replay<'a> {
         if seq.is_multiple_of(REPORT_INTERVAL) {
             (self.report)(seq)?;
         }
-        if payload.is_empty() && self.shared.tail.read().is_empty() {
+        if payload.is_empty() && self.index.tail.read().is_empty() {
             // The store was closed here, and nothing before it is left to apply.
             return Ok(());
         }
@@ -157,12 +158,12 @@ impl<'a> Replay<'a> {
             }
         }
         self.replayed += u64::from(!payload.is_empty());
-        let mut tail = self.shared.tail.write();
+        let mut tail = self.index.tail.write();
         tail.push(batch);
-        let (bytes, full) = (tail.bytes(), self.shared.backlog_bytes);
+        let (bytes, full) = (tail.bytes(), self.index.backlog_bytes);
         drop(tail);
         match &mut self.applier {
-            None if bytes > full => applier::round(self.shared, seq, 1),
+            None if bytes > full => rounds::round(self.index, seq, 1),
             None => Ok(()),
             // Not at every commit: more bytes fill blocks better.
             Some(applier) => match bytes > full || (bytes > full / 4 && applier.is_idle()?) {
@@ -196,10 +197,10 @@ impl<'a> Replay<'a> {
         batch: &mut CommitBatch,
     ) -> Result<()> {
         let origin = self.origin(log)?;
-        let chain = Chain::new(origin, log).keyed(self.shared.key.as_ref());
+        let chain = Chain::new(origin, log).keyed(self.index.key.as_ref());
         let known = match self.heads.get(&log) {
             Some(head) => Some(*head),
-            None => self.shared.stored_head(log)?,
+            None => self.index.stored_head(log)?,
         };
         let begins = self.begin(log, first).is_some();
         let before = match known {
@@ -228,7 +229,7 @@ impl<'a> Replay<'a> {
                 payload,
             };
             let mut before =
-                PriorIndex { entry: &|key| self.shared.entry(key), tallies: &mut self.tallies };
+                PriorIndex { entry: &|key| self.index.entry(key), tallies: &mut self.tallies };
             index_record(&indexed, &mut before, &mut batch.index)?;
             self.learn(log, &header, payload, &mut batch.index)?;
             self.references.take(log.kind, &header, &record)?;
@@ -280,12 +281,12 @@ impl<'a> Replay<'a> {
 
     fn origin(&mut self, log: LogId) -> Result<Origin> {
         if log.task == TaskNo::STORE {
-            return Ok(Origin(self.shared.config.store.0));
+            return Ok(Origin(self.index.store.0));
         }
         if let Some(origin) = self.origins.get(&log.task) {
             return Ok(*origin);
         }
-        let entry = self.shared.kv.get(&keys::task(log.task))?.ok_or_else(|| {
+        let entry = self.index.kv.get(&keys::task(log.task))?.ok_or_else(|| {
             Error::corrupt(log.to_string(), "a task that was opened", "none of this number")
         })?;
         let entry = TaskEntry::decode(&entry)?;
@@ -298,7 +299,7 @@ impl<'a> Replay<'a> {
 
     /// Learns from the event that prepared a task in a commit before the first replayed one.
     fn learn_stored(&mut self, log: LogId, at: Offset) -> Result<()> {
-        let (kv, key) = (&self.shared.kv, self.shared.key.as_ref());
+        let (kv, key) = (&self.index.kv, self.index.key.as_ref());
         let block = blocks::read(kv, key, LogId::STORE, at)?.ok_or_else(|| {
             Error::corrupt(log.to_string(), "the event that prepared the task", "nothing")
         })?;
@@ -345,7 +346,7 @@ impl<'a> Replay<'a> {
                     let base = self.live.base(log).filter(|base| base.next == trimmed.offset);
                     if let (Some(base), None) = (base, self.heads.get(&log))
                         && !self.live.is_gone(log)
-                        && self.shared.stored_head(log)?.is_none()
+                        && self.index.stored_head(log)?.is_none()
                     {
                         let head = LogHead { head: base, bytes: 0, start: base.next };
                         self.heads.insert(log, head);

@@ -13,8 +13,7 @@ use milepost_codec::{
 
 use crate::commit_batch::{CommitBatch, LogBatchMeta};
 use crate::entropy::Entropy;
-use crate::index::Entry;
-use crate::index::{LogHead, keys};
+use crate::index::{Entry, LogHead, keys};
 use crate::local::LocalStore;
 use crate::log::Log;
 use crate::memory::MemoryStore;
