@@ -1,7 +1,7 @@
 //! Captures: the contents of a folder at one time, and the skipped entries.
 
 use super::name::PathBytes;
-use super::{CAPTURE, NodeKind, VERSION, id};
+use super::tag::{CAPTURE, NodeKind, VERSION, id};
 use crate::chunk::ChunkList;
 use crate::error::Result;
 use crate::id::ChunkId;

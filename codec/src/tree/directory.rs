@@ -3,9 +3,10 @@
 
 use std::cmp::Ordering;
 
+use super::Node;
 use super::item::{self, Item};
 use super::name::Name;
-use super::{DIRECTORY, LEAVES, Node, VERSION, id};
+use super::tag::{DIRECTORY, LEAVES, VERSION, id};
 use crate::chunk::ChunkEntry;
 use crate::error::Result;
 use crate::id::ChunkId;

@@ -1,6 +1,7 @@
 //! Chunk lists of files with several chunks.
 
-use super::{FILE, LONG_FILE, Node, VERSION, id};
+use super::Node;
+use super::tag::{FILE, LONG_FILE, VERSION, id};
 use crate::chunk::{CHUNK_RAW_MAX, ChunkEntry};
 use crate::error::Result;
 use crate::id::ChunkId;

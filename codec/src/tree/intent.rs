@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Result;
 use crate::tree::item::{self, Item};
 use crate::tree::name::TreePath;
-use crate::tree::{PLAN, VERSION, begin};
+use crate::tree::tag::{PLAN, VERSION, begin};
 use crate::wire::{Reader, put_varint};
 
 /// The plan of a restore: the content of a chunk list.

@@ -1,6 +1,6 @@
 //! Items: a file, symlink or directory with its permission bits.
 
-use super::{NodeKind, id};
+use super::tag::{NodeKind, id};
 use crate::chunk::{CHUNK_RAW_MAX, ChunkEntry};
 use crate::error::Result;
 use crate::id::{ChunkId, Hash};

@@ -5,7 +5,7 @@
 //! capture.rs    tag 1, the root of a capture             skip.rs    skipped entries, and reasons
 //! item.rs       file, symlink or directory of a name     intent.rs  tag 6, the plan of a restore
 //! directory.rs  tag 2, entries; tag 3, leaves of a large directory
-//! file.rs       tags 4 and 5, the chunks of a file
+//! file.rs       tags 4 and 5, the chunks of a file     tag.rs     tags, versions, kinds of nodes
 //! ```
 //!
 //! Each content except a list of skips begins with a tag and a version, so that its type is
@@ -21,6 +21,7 @@ mod intent;
 mod item;
 mod name;
 mod skip;
+mod tag;
 
 pub use crate::tree::display::printable;
 pub use crate::tree::intent::{Action, ActionKind, RestoreIntent};
@@ -30,20 +31,12 @@ pub use file::{FileList, FilePart, encode_file};
 pub use item::{EntryKind, Item};
 pub use name::{Name, PathBytes, TreePath};
 pub use skip::{Skip, SkipReason};
+pub use tag::NodeKind;
+use tag::{CAPTURE, DIRECTORY, FILE, LEAVES, LONG_FILE, begin, name_of};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::id::ChunkId;
 use crate::wire::Reader;
-
-/// The version of every content in this module.
-const VERSION: u8 = 1;
-
-const CAPTURE: u8 = 1;
-const DIRECTORY: u8 = 2;
-const LEAVES: u8 = 3;
-const FILE: u8 = 4;
-const LONG_FILE: u8 = 5;
-const PLAN: u8 = 6;
 
 /// The content of one chunk of a tree.
 ///
@@ -73,23 +66,6 @@ pub enum Node {
     File(FileList),
     /// A file with too many chunks for one list: its parts are [`Node::File`].
     LongFile(FileList),
-}
-
-/// Expected kind of a chunk that a node refers to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum NodeKind {
-    /// A [`Node::Capture`] that is not a present.
-    Capture,
-    /// A [`Node::Directory`] or [`Node::Leaves`].
-    Tree,
-    /// A [`Node::Directory`] that is not empty: a leaf of a large one.
-    Leaf,
-    /// A [`Node::File`] or [`Node::LongFile`].
-    List,
-    /// A [`Node::File`]: a part of a long file.
-    Part,
-    /// Content of a file or of a list of skips, not a node.
-    Content,
 }
 
 impl Node {
@@ -172,47 +148,4 @@ impl Node {
             Self::LongFile(_) => "a list of lists",
         }
     }
-}
-
-impl NodeKind {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Capture => "a capture that is no present",
-            Self::Tree => "a directory",
-            Self::Leaf => "a part of a directory",
-            Self::List => "the list of a file",
-            Self::Part => "a part of the list of a file",
-            Self::Content => "no node",
-        }
-    }
-}
-
-/// Reads the tag and the version of a content. Returns the tag.
-fn begin(reader: &mut Reader<'_>) -> Result<u8> {
-    let (tag, version) = (reader.u8()?, reader.u8()?);
-    if version != VERSION {
-        return Err(Error::new(
-            ErrorKind::Unsupported,
-            format!(
-                "{} has version {version}, this version of Milepost reads {VERSION}",
-                name_of(tag)
-            ),
-        ));
-    }
-    Ok(tag)
-}
-
-fn name_of(tag: u8) -> &'static str {
-    match tag {
-        CAPTURE => "capture",
-        DIRECTORY => "directory",
-        LEAVES => "leaves of a directory",
-        FILE | LONG_FILE => "list of a file",
-        PLAN => "restore plan",
-        _ => "node of a tree",
-    }
-}
-
-fn id(reader: &mut Reader<'_>) -> Result<ChunkId> {
-    reader.array().map(ChunkId)
 }

@@ -14,10 +14,9 @@ use milepost::{Append, Appended, Body, Engine, Error, ErrorKind, Mark, Result, T
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use super::autosave::{Idle, is_due};
-use super::checkpointing::{DueCheckpoint, mark};
-use super::policy::{CheckpointPolicy, EverySteps, NamedPolicy, Trigger};
-use super::tools::ToolEffects;
+use super::due::{DueCheckpoint, mark};
+use super::idle::{self, Idle, is_due};
+use super::policy::{CheckpointPolicy, EverySteps, Reported, Trigger};
 
 /// The maximum number of watched tasks. Beyond it policies count from each append on, and idle
 /// tasks are not saved.
@@ -25,17 +24,6 @@ const WATCHED_MAX: usize = 100_000;
 
 /// The number of tasks of which [`Checkpointer::autosave`] reads the summary.
 const SUMMARIES: usize = 100;
-
-/// Facts about an append that its events do not have, for policies such as [`Risk`](super::Risk).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Reported {
-    /// The effects of the work, past or expected.
-    pub effects: ToolEffects,
-    /// Set if the user asked for a checkpoint.
-    pub asked: bool,
-    /// The policy for this append, if another one than that of the [`Checkpointer`].
-    pub policy: Option<NamedPolicy>,
-}
 
 /// Marks the checkpoints of tasks to which other programs append.
 ///
@@ -103,7 +91,7 @@ impl Watched {
     /// Reads the last checkpoint of the task, and discards counts of another lineage.
     fn look(&mut self, task: &Task) -> Result<()> {
         // A task of the same name that is newer begins anew.
-        let is_older = self.due.saved_to() > task.head()?.next;
+        let is_older = self.due.saved_to > task.head()?.next;
         if self.epoch != Some(task.epoch()) || is_older {
             // The first check of a task is not an activation.
             let idle = match self.epoch.is_some() && !is_older {
@@ -147,7 +135,7 @@ impl Checkpointer {
     /// Returns the time between two calls of [`Checkpointer::autosave`]; `None` if it is switched
     /// off.
     pub fn autosave_every(&self) -> Option<Duration> {
-        self.autosave_after.map(super::autosave::every)
+        self.autosave_after.map(idle::every)
     }
 
     /// Returns `true` if the policy is asked about an append: it ends a step, changes the phase or

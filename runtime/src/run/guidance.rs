@@ -4,26 +4,13 @@ use milepost::events::GuidanceGiven;
 use milepost::state::Guidance;
 use milepost::{Append, Detail, Result, Task};
 
-use super::{Run, Shared};
+use super::Run;
+use super::shared::{GuidanceCursor, Read, Shared};
 use crate::failover::Accepted;
 
 /// The prefix of the idempotency key of a step's end. The key has the number of instructions that
 /// the step and those before it have read.
 const PREFIX: &str = "guidance/";
-
-/// The number of instructions of a lineage that were read; `None` until the first reading.
-#[derive(Debug, Default, Clone, Copy)]
-pub(super) struct GuidanceCursor {
-    read: Option<Read>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Read {
-    /// Returned by [`Run::new_guidance`].
-    returned: u64,
-    /// Returned to a step that ended.
-    settled: u64,
-}
 
 impl GuidanceCursor {
     /// Reads the number that ended steps of the lineage have read. The key of the end of a step

@@ -6,22 +6,9 @@ use std::time::Duration;
 use milepost::events::{ControlChanged, RunControl};
 use milepost::{Append, Body, Checkpoint, Error, Mark, Result, Task};
 
-use super::{Run, SafePoint, Shared};
+use super::shared::Shared;
+use super::{Run, SafePoint};
 use crate::failover::{Accepted, FailoverEngine, Health, HeldAppend, Written, is_of_the_store};
-
-/// The position of a run, for the time in which the store does not have it.
-#[derive(Debug, Default)]
-pub(super) struct Position {
-    /// The number of openings of the store that the task's handle belongs to.
-    generation: u64,
-    /// The next step.
-    step: Option<u64>,
-    phase: Option<String>,
-    /// The control at the last safe point.
-    control: Option<RunControl>,
-    /// A failed or held checkpoint was reported, and no write has succeeded since.
-    is_reported: bool,
-}
 
 /// Result of an append with a checkpoint.
 pub(super) enum Saved {
@@ -30,26 +17,6 @@ pub(super) enum Saved {
     Unmarked(Error),
     /// Both are held in memory.
     Held,
-}
-
-impl Position {
-    pub(super) fn at(&mut self, next_step: u64) {
-        self.step = Some(next_step);
-    }
-
-    pub(super) fn entered(&mut self, phase: &str) {
-        self.phase = Some(phase.to_owned());
-    }
-
-    pub(super) fn is(&mut self, control: RunControl) {
-        self.control = Some(control);
-    }
-
-    /// Discards the facts that a restore has changed.
-    pub(super) fn moved(&mut self) {
-        let (generation, is_reported) = (self.generation, self.is_reported);
-        *self = Self { generation, is_reported, ..Self::default() };
-    }
 }
 
 impl Shared {

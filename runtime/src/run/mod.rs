@@ -3,7 +3,9 @@
 //! ```text
 //! options        settings of a run
 //! policy         the triggers of automatic checkpoints
-//! checkpointing  marks them, and handles a failure to do so
+//! due            counts since the last one    idle       time without events
+//! shared         state of a run
+//! checkpointing  marks checkpoints, and handles a failure to do so
 //! checkpointer   marks them for events of other programs
 //! autosave       marks a checkpoint after a time without events
 //! drive          the loop: continues after a kill and a restore from outside
@@ -19,11 +21,14 @@ mod checkpointer;
 mod checkpointing;
 mod destructive;
 mod drive;
+mod due;
 mod guidance;
 mod held;
+mod idle;
 mod once;
 mod options;
 mod policy;
+mod shared;
 mod step_save;
 mod tools;
 
@@ -36,21 +41,20 @@ use milepost::{Append, Checkpoint, Detail, Error, LineageId, Result, RunState, T
 use parking_lot::{Mutex, RwLock};
 use serde_json::json;
 
-use self::autosave::{Idle, Watcher};
-pub use self::checkpointer::{Checkpointer, Reported};
-use self::checkpointing::DueCheckpoint;
-pub use self::checkpointing::RunStats;
+use self::autosave::Watcher;
+pub use self::checkpointer::Checkpointer;
 pub use self::destructive::is_destructive;
 pub use self::drive::CurrentStep;
-use self::guidance::GuidanceCursor;
-use self::held::Position;
-use self::once::Keys;
+use self::due::DueCheckpoint;
+pub use self::due::RunStats;
 pub use self::options::{FailedSave, RunOptions};
 pub use self::policy::{
-    CheckpointPolicy, EveryPhase, EverySteps, NamedPolicy, Never, Risk, Trigger, TriggerContext,
+    CheckpointPolicy, EveryPhase, EverySteps, NamedPolicy, Never, Reported, Risk, ToolEffects,
+    Trigger, TriggerContext,
 };
+use self::shared::Shared;
 pub use self::step_save::StepSave;
-pub use self::tools::{Access, ToolEffects};
+pub use self::tools::Access;
 use crate::failover::Accepted;
 
 /// The answer of a safe point.
@@ -94,19 +98,6 @@ pub struct Run {
     owner: Owner,
 }
 
-/// State shared with the autosave thread.
-#[derive(Debug)]
-struct Shared {
-    task: Mutex<Task>,
-    options: RunOptions,
-    gathered: Mutex<DueCheckpoint>,
-    idle: Mutex<Idle>,
-    keys: Keys,
-    guidance: Mutex<GuidanceCursor>,
-    position: Mutex<Position>,
-    gate: RwLock<()>,
-}
-
 impl Run {
     /// Wraps a task; its run control comes from the log.
     ///
@@ -121,7 +112,7 @@ impl Run {
             options,
             gathered: Mutex::new(gathered),
             idle: Mutex::default(),
-            keys: Keys::default(),
+            keys: Default::default(),
             guidance: Mutex::default(),
             position: Mutex::default(),
             gate: RwLock::default(),
@@ -356,29 +347,5 @@ impl Drop for Run {
         if let Some(watcher) = self.watcher.take().filter(|_| !is_elsewhere) {
             watcher.stop();
         }
-    }
-}
-
-impl Shared {
-    fn task(&self) -> Task {
-        self.refresh();
-        self.task.lock().clone()
-    }
-
-    /// Switches to another lineage.
-    fn adopt(&self, task: Task) -> Result<()> {
-        let gathered = DueCheckpoint::of(&task)?;
-        let mut now = self.gathered.lock();
-        now.on(gathered);
-        *self.idle.lock() = Idle::activated(task.clock().now_us());
-        *self.guidance.lock() = GuidanceCursor::default();
-        self.position.lock().moved();
-        *self.task.lock() = task;
-        Ok(())
-    }
-
-    /// Fills in the context of the run.
-    pub(super) fn in_context(&self, append: Append) -> Append {
-        append.or_context(&self.options.context)
     }
 }

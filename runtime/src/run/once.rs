@@ -1,10 +1,7 @@
 //! Work that is done once: its result is an event under a key.
 
-use std::collections::HashSet;
-
 use milepost::events::{Application, Data};
 use milepost::{Append, Body, Error, Json, Result};
-use parking_lot::{Condvar, Mutex};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -15,36 +12,6 @@ const NAME: &str = "milepost.once";
 
 /// The prefix of keys, which keeps them apart from the embedder's own.
 const PREFIX: &str = "once/";
-
-/// Keys whose work is in progress.
-#[derive(Debug, Default)]
-pub(super) struct Keys {
-    busy: Mutex<HashSet<String>>,
-    released: Condvar,
-}
-
-/// A key in progress, until it is dropped.
-struct Busy<'a> {
-    keys: &'a Keys,
-    key: &'a str,
-}
-
-impl Keys {
-    fn acquire<'a>(&'a self, key: &'a str) -> Busy<'a> {
-        let mut busy = self.busy.lock();
-        while !busy.insert(key.to_owned()) {
-            self.released.wait(&mut busy);
-        }
-        Busy { keys: self, key }
-    }
-}
-
-impl Drop for Busy<'_> {
-    fn drop(&mut self) {
-        self.keys.busy.lock().remove(self.key);
-        self.keys.released.notify_all();
-    }
-}
 
 impl Run {
     /// Does work once: if its result is recorded in the lineage, or in its ancestors before the

@@ -2,7 +2,25 @@
 
 use std::str::FromStr;
 
-use super::checkpointer::Reported;
+/// The expected effects of a call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ToolEffects {
+    /// The number of files.
+    pub files: u64,
+    /// Set if something is lost for good: a delete, an overwrite.
+    pub destructive: bool,
+}
+
+/// Facts about an append that its events do not say, for policies such as [`Risk`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reported {
+    /// The effects of the work, past or expected.
+    pub effects: ToolEffects,
+    /// Set if the user asked for a checkpoint.
+    pub asked: bool,
+    /// The policy for this append, if another one than that of the [`Checkpointer`].
+    pub policy: Option<NamedPolicy>,
+}
 
 /// The event that a policy decides on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -4,15 +4,7 @@ use milepost::events::{ToolCalled, ToolReturned};
 use milepost::{Append, Error, Json, Result};
 
 use super::Run;
-
-/// The expected effects of a call.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ToolEffects {
-    /// The number of files.
-    pub files: u64,
-    /// Set if something is lost for good: a delete, an overwrite.
-    pub destructive: bool,
-}
+use super::policy::ToolEffects;
 
 /// The access of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
