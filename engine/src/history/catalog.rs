@@ -349,3 +349,33 @@ fn number(bytes: &[u8], what: &str) -> Result<u64> {
         <[u8; 8]>::try_from(bytes).map_err(|_| Error::corrupt(what, "8 bytes", bytes.len()))?;
     Ok(u64::from_be_bytes(bytes))
 }
+
+impl Catalog {
+    /// Loads the erased events when the store is opened.
+    pub(crate) fn load_erased(&self) -> Result<()> {
+        self.log().walk(&keys::all(KeyKind::Erased), &mut |key, _| {
+            let (lineage, offset) = keys::mark_place(key);
+            self.now_erased(TaskNo(keys::first_u64(key)), lineage, offset);
+            Ok(())
+        })
+    }
+
+    /// Records the erasure of an event.
+    pub(crate) fn now_erased(&self, task: TaskNo, lineage: LineageId, offset: Offset) {
+        let mut all = self.erased.write();
+        let of_task = all.entry(task).or_default();
+        Arc::make_mut(&mut of_task.0).insert((lineage, offset));
+    }
+
+    /// Returns the erased events of a task.
+    pub(crate) fn erased_of(&self, task: TaskNo) -> ErasedEvents {
+        let all = self.erased.read();
+        all.get(&task).cloned().unwrap_or_else(ErasedEvents::default)
+    }
+
+    /// Returns the number of erased events of a task. A snapshot made with another number may hold
+    /// an erased event. The number only grows, even if an erased event is trimmed.
+    pub(crate) fn erased_count(&self, task: TaskNo) -> u64 {
+        self.erased_of(task).count()
+    }
+}

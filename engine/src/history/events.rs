@@ -11,12 +11,12 @@ use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 use milepost_codec::{
-    Body, BodyForm, ChunkId, ChunkList, ChunkedBody, Error, LineageId, LogId, Offset, RecordRef,
-    Result, TaskNo,
+    Body, BodyForm, ChunkedBody, Error, LineageId, LogId, Offset, RecordRef, Result, TaskNo,
 };
 use milepost_replay::Event;
 
 pub(crate) use super::ancestry::{Ancestry, LineageTrees};
+use super::contents::read_body;
 pub(crate) use super::cursor::Cursor;
 use super::cursor::{StretchCursor, step};
 pub(crate) use super::inherited::Inherited;
@@ -45,40 +45,6 @@ pub(crate) fn event(
         }
     };
     Ok(Event { lineage, offset, header, body })
-}
-
-/// Returns the content of a chunk that the store refers to.
-pub(crate) fn read_chunk(log: &Arc<dyn Log>, id: &ChunkId) -> Result<Vec<u8>> {
-    let content = log.get_chunk(id)?;
-    content.ok_or_else(|| Error::corrupt(format!("chunk {id}"), "it", "nothing"))
-}
-
-/// Returns the payload of a body that is in chunks.
-pub(crate) fn read_body(log: &Arc<dyn Log>, body: &ChunkedBody) -> Result<Vec<u8>> {
-    let content = read_chunks(log, &body.content)?;
-    Ok(match (&body.before[..], &body.after[..]) {
-        ([], []) => content,
-        (before, after) => [before, &content, after].concat(),
-    })
-}
-
-/// Returns the content of a chunk list.
-pub(crate) fn read_chunks(log: &Arc<dyn Log>, list: &ChunkList) -> Result<Vec<u8>> {
-    let mut content = Vec::new();
-    for (n, id) in list.chunks.iter().enumerate() {
-        let chunk = read_chunk(log, id)?;
-        if n == 0 {
-            // Reserves the exact length, but no more than the chunks can hold if `list.len` is
-            // wrong.
-            let most = chunk.len().saturating_mul(list.chunks.len());
-            content.reserve_exact(most.min(usize::try_from(list.len).unwrap_or(usize::MAX)));
-        }
-        content.extend_from_slice(&chunk);
-    }
-    if content.len() as u64 != list.len {
-        return Err(Error::corrupt("chunk list", format!("{} bytes", list.len), content.len()));
-    }
-    Ok(content)
 }
 
 /// Events of a lineage and its ancestors, in order. It holds a few blocks at a time, for a range of

@@ -8,6 +8,7 @@ pub(crate) mod base;
 pub(crate) mod catalog;
 pub(crate) mod chain_hash;
 pub(crate) mod checkpoint;
+pub(crate) mod contents;
 mod cursor;
 pub(crate) mod erased;
 pub(crate) mod events;

@@ -12,7 +12,8 @@ use milepost_store::Log;
 use milepost_store::index::SnapshotNote;
 use milepost_store::index::keys::{self, KeyKind};
 
-use super::events::{Ancestry, Events, Inherited, read_chunk, read_chunks};
+use super::contents::{read_chunk, read_chunks};
+use super::events::{Ancestry, Events, Inherited};
 use crate::history::base;
 use crate::history::catalog::Catalog;
 use crate::history::log_chunks::LogChunks;

@@ -11,7 +11,7 @@ use milepost_store::tree_walk;
 
 use super::{Export, ExportBody, ExportChunk, ExportEvent, ExportItem};
 use crate::history::base;
-use crate::history::events::read_chunk;
+use crate::history::contents::read_chunk;
 
 type Give<'a, E> = dyn FnMut(ExportItem<'_>) -> Result<(), E> + 'a;
 

@@ -15,11 +15,11 @@ use milepost_store::index::keys::{self, KeyKind};
 use milepost_store::index::{LogHead, TaskEntry};
 use milepost_store::liveness::{LiveSection, Liveness};
 
-use super::{ExportBody, ExportEvent, ExportItem, ExportTask, between};
+use super::items::{ExportBody, ExportEvent, ExportItem, ExportTask, between};
 use crate::handles::engine::Engine;
 use crate::history::base;
 use crate::history::catalog::{Catalog, Viewer};
-use crate::history::events::read_body;
+use crate::history::contents::read_body;
 use milepost_store::chunked;
 
 /// An export of tasks. Shared chunks are given once.

@@ -8,8 +8,9 @@ use milepost_codec::{
 };
 
 use super::export::marked;
+use super::items::{ExportBody, ExportEvent, ExportTask, between};
 use super::rebase::Rebase;
-use super::{ExportBody, ExportEvent, ExportTask, between, validate, withheld};
+use super::{validate, withheld};
 use crate::commit::committer::{LogAppend, Request};
 use crate::handles::engine::Engine;
 use crate::verification::verify;

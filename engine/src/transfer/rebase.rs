@@ -13,7 +13,8 @@ use milepost_store::tree_walk;
 use super::import_task::{TaskImport, log_id};
 use super::{ExportBody, ExportEvent, ExportTask, withheld};
 use crate::handles::engine::Engine;
-use crate::history::events::{Ancestry, read_chunk};
+use crate::history::contents::read_chunk;
+use crate::history::events::Ancestry;
 use milepost_store::{INLINE_MAX, put_content};
 
 /// The event name of a capture without its files in a copy.

@@ -13,7 +13,7 @@ use super::ExportEvent;
 use super::chunks::captured;
 use crate::handles::engine::Engine;
 use crate::history::base;
-use crate::history::events::read_body;
+use crate::history::contents::read_body;
 
 /// Maximum bytes of a header: its four texts, and fields of later versions.
 const HEADER_MAX: usize = 16 << 10;

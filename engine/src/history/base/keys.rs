@@ -11,7 +11,7 @@ use milepost_codec::{BaseKey, ChunkId, ChunkList, Result};
 use milepost_store::Log;
 use parking_lot::Mutex;
 
-use crate::history::events::read_chunk;
+use crate::history::contents::read_chunk;
 
 /// Maximum number of keys in all cached tables. Beyond it the cache is cleared.
 const CACHED_MAX: usize = 4 << 20;

@@ -17,7 +17,8 @@ use milepost_store::entropy::Entropy;
 use milepost_store::index::BaseEntry;
 use milepost_store::index::keys::{self as names, KeyKind};
 
-use super::events::{Ancestry, read_chunks};
+use super::contents::read_chunks;
+use super::events::Ancestry;
 use crate::history::catalog::Catalog;
 use crate::history::state::{DynReducer, StateKey, snapshot_of};
 pub(crate) use gather::KeyDigest;

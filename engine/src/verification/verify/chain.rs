@@ -18,7 +18,7 @@ use milepost_store::liveness::{LiveSection, Liveness};
 use super::Fault;
 use super::captures::Named;
 use crate::history::catalog::Catalog;
-use crate::history::events::read_body;
+use crate::history::contents::read_body;
 
 /// Records of a log, from the first extent that begins in the range to the last.
 pub(super) struct Range<'a> {

@@ -11,7 +11,7 @@ use super::Verification;
 use super::chain::Ranged;
 use crate::history::catalog::Catalog;
 use crate::history::chain_hash::hash_at;
-use crate::history::events::read_chunks;
+use crate::history::contents::read_chunks;
 use crate::history::state::snapshot_of;
 
 /// The snapshots of a lineage.
