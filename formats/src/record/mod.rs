@@ -14,6 +14,7 @@
 //! pause_state   the context of a paused run
 //! checkpoint_table  tables of an iteration engine's checkpoints
 //! iteration     the state of an iteration engine, and the events that lead to it
+//! job           a recording of one input: its settings, and its result
 //! database      databases of checkpoints: opened, ordered and placed
 //! branches      the lineages of a history
 //! continued     lineages that continue in another session
@@ -44,6 +45,7 @@ pub(crate) mod document;
 mod exclusive;
 pub(crate) mod gemini_cli;
 mod iteration;
+mod job;
 pub(crate) mod jsonl;
 pub(crate) mod langgraph;
 mod lines;
@@ -61,12 +63,9 @@ mod turns;
 mod write;
 
 use std::ffi::OsStr;
-use std::fs::Metadata;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use jiff::Timestamp;
-use milepost::clock::{Clock, SystemClock};
-use milepost::{Body, Engine, Json, Offset};
+use milepost::{Body, Engine, Json};
 
 use crate::detect::detect;
 use crate::error::{Error, Remedy, Result};
@@ -75,73 +74,12 @@ use crate::input::{self, Reader, RunInput, empty};
 use crate::progress::Progress;
 pub use branches::{DOCUMENTS_KEY, HOOK_KEY};
 pub use continued::{continued, session_description};
+use job::{Begun, Job};
+pub use job::{RecordOptions, RecordReport, RecordedTask};
 pub use lines::{LineCounts, LineSink, LineStore, RefusedLine};
 use session::SessionFormat;
 pub use session::line::beginning;
 pub use session::tail::{SessionTail, TailRead, TailStop};
-
-/// Settings of a recording.
-#[derive(Debug, Clone)]
-pub struct RecordOptions {
-    /// The owner of the tasks.
-    pub user: String,
-    /// The task to record into. Default: the file's name without its extension, or the id of a
-    /// session. For an input with several tasks, the prefix of their names.
-    pub task: Option<String>,
-    /// The name of the input for a task that has none of its own. Default: the file's name without
-    /// its extension.
-    pub stem: Option<String>,
-    /// The format of the run. Default: detected by the beginning of the input.
-    pub format: Option<Format>,
-    /// Stop at the first line or task that cannot be recorded.
-    pub strict: bool,
-    /// Make each event durable before the next line is read, and pass it to
-    /// [`Progress::acknowledge`].
-    pub acknowledge: bool,
-    /// Record JSON Lines of an unknown kind as `application` events, instead of refusing them.
-    pub allow_unknown: bool,
-    /// The largest event, in bytes.
-    pub event_max: usize,
-}
-
-/// Result of one task.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RecordedTask {
-    /// The id of the task.
-    pub task: String,
-    /// The format of the input.
-    pub format: Format,
-    /// The number of lineages that the input has in the task.
-    pub lineages: u64,
-    /// The number of events that were appended.
-    pub events: u64,
-    /// The number of checkpoints that were marked.
-    pub checkpoints: u64,
-    /// The offset after the last event of the task.
-    pub head: Offset,
-}
-
-/// Result of one input.
-#[derive(Debug, Default)]
-pub struct RecordReport {
-    /// The recorded tasks.
-    pub tasks: Vec<RecordedTask>,
-    /// The number of lines that were not recorded.
-    pub bad_lines: u64,
-    /// The number of those lines with an unknown kind.
-    pub unknown_kinds: u64,
-    /// The number of checkpoints of a database, and of their writes, that were not recorded.
-    pub bad_checkpoints: u64,
-    /// The first error of a whole task, if others of the input were recorded.
-    pub failed: Option<Error>,
-}
-
-impl RecordReport {
-    /// Returns `true` if the whole input was recorded.
-    pub fn is_complete(&self) -> bool {
-        self.bad_lines == 0 && self.bad_checkpoints == 0 && self.failed.is_none()
-    }
-}
 
 /// Returns the line of a session file that the events of an append are of, as JSON: with the same
 /// text, or with the same fields for a line of Claude Code, which needs an id. Returns `None` for
@@ -169,51 +107,6 @@ pub(crate) fn session_format(format: Format) -> Option<&'static SessionFormat> {
     }
 }
 
-/// A recording of one input into a store.
-struct Job<'a, S: ?Sized = Engine> {
-    store: &'a S,
-    options: &'a RecordOptions,
-    /// Name of the input in messages.
-    name: &'a str,
-    /// Name of the file without its extension; `None` for a stream.
-    stem: Option<&'a str>,
-    /// `true` for a regular file, and not for a pipe, which may be idle for hours.
-    is_file: bool,
-    /// Size in bytes, if known.
-    size: Option<u64>,
-}
-
-impl<'a, S: ?Sized> Job<'a, S> {
-    fn new(store: &'a S, begun: &'a Begun, options: &'a RecordOptions) -> Self {
-        Self {
-            store,
-            options,
-            name: &begun.name,
-            stem: begun.stem.as_deref(),
-            is_file: begun.metadata.as_ref().is_some_and(Metadata::is_file),
-            size: begun.metadata.as_ref().filter(|_| !begun.is_packed).map(Metadata::len),
-        }
-    }
-
-    /// Returns the id of the task for an input that names no tasks.
-    fn task_id(&self) -> String {
-        let named = self.options.task.as_deref().or(self.stem);
-        named.map_or_else(|| format!("stdin-{}", now()), str::to_owned)
-    }
-}
-
-/// An input with a known format.
-struct Begun {
-    name: String,
-    path: Option<PathBuf>,
-    stem: Option<String>,
-    metadata: Option<Metadata>,
-    /// The beginning of the content.
-    start: Vec<u8>,
-    is_packed: bool,
-    format: Format,
-}
-
 /// Begins to read an input, and detects its format.
 fn begin(input: RunInput, options: &RecordOptions) -> Result<(Begun, Reader)> {
     let RunInput { name, path, start, is_packed, reader } = input.with_beginning()?;
@@ -232,14 +125,6 @@ fn begin(input: RunInput, options: &RecordOptions) -> Result<(Begun, Reader)> {
         if is_table { Format::CheckpointTable } else { format }
     });
     Ok((Begun { name, path, stem, metadata, start, is_packed, format }, reader))
-}
-
-/// Returns the current time without separators.
-fn now() -> String {
-    let us = SystemClock.now_us();
-    let stamp = i64::try_from(us).ok().and_then(|us| Timestamp::from_microsecond(us).ok());
-    let text = stamp.map_or_else(|| format!("{us} us"), |stamp| stamp.to_string());
-    text.replace([':', '-'], "")
 }
 
 /// Returns the format of a database of checkpoints; `None` if it has other tables, or cannot be

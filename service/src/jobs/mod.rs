@@ -23,6 +23,7 @@
 //! compact    compactions
 //! import/    imports of runs, folders and exports
 //! failure    failures and their remedies
+//! told       listeners
 //! ```
 //!
 //! A module imports only modules below it.
@@ -60,32 +61,17 @@ mod progress;
 mod recover;
 mod recovery;
 mod restore;
+mod told;
 mod tool;
+
 use milepost::Engine;
-use milepost_api::{JobAsked, JobNote, JobProgress, JobResult};
+use milepost_api::{JobAsked, JobResult};
 
 pub use failure::{JobFailure, Result};
 pub use folder::place;
 pub use own::{is_own, is_trusted};
 pub use recovery::{Recovered, begun_in, recover};
-
-/// Listener to a job. A closure listens to the progress only.
-pub trait Listener: Sync {
-    /// Receives the part that is done.
-    fn progress(&self, progress: JobProgress);
-
-    /// Receives a fact that does not end the job.
-    fn note(&self, _note: JobNote) {}
-}
-
-impl<F: Fn(JobProgress) + Sync> Listener for F {
-    fn progress(&self, progress: JobProgress) {
-        self(progress);
-    }
-}
-
-/// The listener to a job.
-pub type Told<'a> = &'a dyn Listener;
+pub use told::{Listener, Told};
 
 /// Runs a job to its end. `user` owns the tasks that it starts, unless it names another user.
 ///

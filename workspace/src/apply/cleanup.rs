@@ -4,11 +4,12 @@
 use milepost::Result;
 use milepost_codec::{Action, EntryKind, Item, TreePath};
 
+use super::Restore;
 use super::compare::{Find, hash_of};
 use super::context::is_unreachable;
+use super::staging::KeptEntry;
 use super::staging::{self, PART, Place, Staging, move_to_kept, open_up};
 use super::syscalls::Syscalls;
-use super::{KeptEntry, Restore};
 use crate::error;
 use crate::error::is_lost;
 use crate::fs::{Dir, Errno, Folder, Kind};

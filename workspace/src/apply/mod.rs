@@ -32,12 +32,12 @@ mod tests;
 mod undo;
 
 use milepost::{Error, ErrorKind, Result};
-use milepost_codec::{ChunkId, PathBytes, TreePath};
+use milepost_codec::ChunkId;
 
 use crate::plan::{Choices, PathConflict};
 
 pub(crate) use context::Restore;
-pub(crate) use staging::restore_of;
+pub(crate) use staging::{KeptEntry, restore_of};
 #[cfg(test)]
 pub(crate) use syscalls::Call;
 
@@ -48,16 +48,6 @@ pub(crate) enum Recovered {
     Complete(Vec<KeptEntry>),
     /// Another process changed these paths since. All others are as before.
     Stopped(Vec<PathConflict>),
-}
-
-/// An entry in staging that the restore must not delete: another process wrote to it after it was
-/// displaced, or added it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct KeptEntry {
-    /// Path that it was displaced from, if known.
-    pub(crate) path: Option<TreePath>,
-    /// Path below the root of the workspace where it is now.
-    pub(crate) kept: PathBytes,
 }
 
 /// A failed restore.

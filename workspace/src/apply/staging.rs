@@ -11,13 +11,23 @@
 //! never mistaken for the user's.
 
 use milepost::{Error, ErrorKind, Result};
-use milepost_codec::{PathBytes, RestoreId};
+use milepost_codec::{PathBytes, RestoreId, TreePath};
 
+use super::Restore;
 use super::context::is_unreachable;
 use super::syscalls::Syscalls;
-use super::{KeptEntry, Restore};
 use crate::error;
 use crate::fs::{Dir, Errno};
+
+/// An entry in staging that the restore must not delete: another process wrote to it after it was
+/// displaced, or added it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KeptEntry {
+    /// Path that it was displaced from, if known.
+    pub(crate) path: Option<TreePath>,
+    /// Path below the root of the workspace where it is now.
+    pub(crate) kept: PathBytes,
+}
 
 pub(super) const PART: &[u8] = b"part";
 
