@@ -17,15 +17,15 @@ pub(super) const PLAN: u8 = 6;
 /// Expected kind of a chunk that a node refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NodeKind {
-    /// A [`Node::Capture`] that is not a present.
+    /// A [`Node::Capture`](super::Node::Capture) that is not a present.
     Capture,
-    /// A [`Node::Directory`] or [`Node::Leaves`].
+    /// A [`Node::Directory`](super::Node::Directory) or [`Node::Leaves`](super::Node::Leaves).
     Tree,
-    /// A [`Node::Directory`] that is not empty: a leaf of a large one.
+    /// A [`Node::Directory`](super::Node::Directory) that is not empty: a leaf of a large one.
     Leaf,
-    /// A [`Node::File`] or [`Node::LongFile`].
+    /// A [`Node::File`](super::Node::File) or [`Node::LongFile`](super::Node::LongFile).
     List,
-    /// A [`Node::File`]: a part of a long file.
+    /// A [`Node::File`](super::Node::File): a part of a long file.
     Part,
     /// Content of a file or of a list of skips, not a node.
     Content,

@@ -26,7 +26,7 @@ pub struct RecordOptions {
     /// Stop at the first line or task that cannot be recorded.
     pub strict: bool,
     /// Make each event durable before the next line is read, and pass it to
-    /// [`Progress::acknowledge`].
+    /// [`Progress::acknowledge`](crate::Progress::acknowledge).
     pub acknowledge: bool,
     /// Record JSON Lines of an unknown kind as `application` events, instead of refusing them.
     pub allow_unknown: bool,

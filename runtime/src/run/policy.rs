@@ -18,7 +18,8 @@ pub struct Reported {
     pub effects: ToolEffects,
     /// Set if the user asked for a checkpoint.
     pub asked: bool,
-    /// The policy for this append, if another one than that of the [`Checkpointer`].
+    /// The policy for this append, if another one than that of the
+    /// [`Checkpointer`](super::Checkpointer).
     pub policy: Option<NamedPolicy>,
 }
 
