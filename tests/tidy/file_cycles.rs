@@ -10,20 +10,13 @@ use crate::{Source, Violation};
 const MOST: usize = 4;
 
 /// Components that are to be untied.
-const TIED: [&str; 13] = [
+const TIED: [&str; 6] = [
     "cli: args/log.rs",
     "cli: commands/agent/also.rs",
     "cli: commands/doctor/mod.rs",
     "cli: tui/document.rs",
     "cli: tui/draw/compare.rs",
-    "codec: tree/capture.rs",
     "engine: handles/audit.rs",
-    "engine: history/ancestry.rs",
-    "engine: transfer/chunks.rs",
-    "formats: record/checkpoint_table/mod.rs",
-    "runtime: run/autosave.rs",
-    "service: jobs/capture.rs",
-    "workspace: apply/cleanup.rs",
 ];
 
 /// Returns the files that name each other, if there are too many, with their references.

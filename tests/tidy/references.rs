@@ -91,13 +91,9 @@ impl Scopes {
         let (name, rest) = path.split_first()?;
         let (scope, hops) = (self.modules.get(at)?, hops.checked_sub(1)?);
         let child = [at, std::slice::from_ref(name)].concat();
-        if self.modules.contains_key(&child) {
-            // The name of a module alone is no reference: what is used of it, is.
-            let is_item = rest.is_empty() && scope.items.contains_key(name);
-            return match is_item {
-                true => Some(scope.file),
-                false => self.inside(&child, rest, true, hops),
-            };
+        let is_module = self.modules.contains_key(&child);
+        if is_module && !rest.is_empty() {
+            return self.inside(&child, rest, true, hops);
         }
         if scope.items.get(name).is_some_and(|is_type| *is_type || rest.is_empty()) {
             return Some(scope.file);
@@ -109,7 +105,8 @@ impl Scopes {
         let mut globs = scope.globs.iter();
         let globbed =
             globs.find_map(|glob| self.resolve(at, &[glob.as_slice(), path].concat(), hops));
-        let is_made = whole && scope.globs.is_empty();
+        // The name of a module alone is no reference: what is used of it, is.
+        let is_made = whole && scope.globs.is_empty() && !is_module;
         globbed
             .or_else(|| (!whole && rest.is_empty()).then(|| self.macros.get(name).copied())?)
             .or_else(|| is_made.then_some(scope.file))
