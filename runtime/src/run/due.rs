@@ -13,7 +13,7 @@ pub struct RunStats {
     /// Checkpoints marked by the run: by its policy, when idle, or by
     /// [`Run::checkpoint`](crate::run::Run::checkpoint).
     pub saved: u64,
-    /// Those of them that were marked when idle.
+    /// The number of them that were marked when idle.
     pub autosaved: u64,
     /// Checkpoints that could not be saved, without stopping the run.
     pub failed_saves: u64,
@@ -80,7 +80,7 @@ impl DueCheckpoint {
         }
     }
 
-    /// Returns `true` if nothing is counted, and nothing came after the last checkpoint.
+    /// Returns `true` if nothing is counted, and no event followed the last checkpoint.
     pub(super) fn is_settled(&self, task: &Task) -> Result<bool> {
         let is_counted = self.steps > 0 || self.files > 0 || self.destructive || self.asked;
         Ok(!is_counted && task.head()?.next <= self.saved_to)

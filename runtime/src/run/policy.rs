@@ -11,7 +11,7 @@ pub struct ToolEffects {
     pub destructive: bool,
 }
 
-/// Facts about an append that its events do not say, for policies such as [`Risk`].
+/// Facts about an append that its events do not have, for policies such as [`Risk`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reported {
     /// The effects of the work, past or expected.

@@ -74,7 +74,7 @@ impl Position {
         self.control = Some(control);
     }
 
-    /// Forgets what a restore has changed.
+    /// Discards the facts that a restore has changed.
     pub(super) fn moved(&mut self) {
         let (generation, is_reported) = (self.generation, self.is_reported);
         *self = Self { generation, is_reported, ..Self::default() };

@@ -99,7 +99,7 @@ pub struct LocalStore {
     witness: Option<AckMarker>,
     report: OpenReport,
     was_torn: bool,
-    /// The number of unreadable chunks, and those of them that were not stored again since.
+    /// The number of unreadable chunks, and the chunks that were not stored again since.
     damaged: Mutex<(u64, HashSet<ChunkId>)>,
     /// Chunks that were stored or read intact since the store was opened.
     intact_chunks: Mutex<HashSet<ChunkId>>,
@@ -120,7 +120,7 @@ impl LocalStore {
         if options.only_reads
             && look::is_quick(&layout)
             && let Ok(log) = Self::open_to_read(root, options, Arc::clone(&entropy))
-            // What is found is repaired by an opening for writing.
+            // An opening for writing repairs findings.
             && log.report.findings.is_empty()
         {
             return Ok(log);

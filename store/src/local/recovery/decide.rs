@@ -118,7 +118,7 @@ pub(crate) fn recover(
     layout.record(&damage, copies::WITNESSES, shared.clock.now_us())?;
     findings.append(&mut damage);
     if index.tail.read().is_empty() {
-        // Only frames that say that the store was closed came after the commits in sled.
+        // Only frames that mark the close of the store followed the commits in sled.
         index.set_applied(end.seq);
     }
     let mut holes = survey.archive.holes.clone();

@@ -18,7 +18,7 @@ pub(crate) struct Survey {
     /// The last acknowledged commit, if known.
     pub(crate) acked: Option<Seq>,
     /// Set if sled's files were noted at a close and no opening has begun since. Then nothing was
-    /// interrupted: what is wrong was damaged.
+    /// interrupted: any fault is damage.
     pub(crate) noted_closed: bool,
 }
 
@@ -54,14 +54,14 @@ impl Survey {
         journal.unwrap_or(0).max(self.archive.end()).max(witness)
     }
 
-    /// Returns `true` if the journal says that the store was closed.
+    /// Returns `true` if the journal records the close of the store.
     pub(crate) fn closed(&self) -> bool {
         let mut mine = self.segments.iter().filter(|s| !s.foreign && !self.outlived(s));
         mine.next_back().is_some_and(Segment::closed)
     }
 
     /// Returns `true` if the archive has all of a segment: its removal was interrupted, or an older
-    /// copy was put back. Such a segment says nothing about the journal's end.
+    /// copy was put back. Such a segment does not show the journal's end.
     pub(crate) fn outlived(&self, segment: &Segment) -> bool {
         let first = segment.header.map(|header| header.first);
         let last = segment.last();
