@@ -22,6 +22,7 @@ use parking_lot::Mutex;
 use super::hooks::{Alert, AlertKind, Hooks, OpenHooks};
 use super::inner::{Anchoring, Inner};
 use super::run_control::RunControls;
+use crate::cancel::Cancel;
 use crate::commit::committer::{BackgroundJob, Committer, Request};
 use crate::commit::conditions;
 use crate::handles::background::{self, Snapshotter};
@@ -62,6 +63,7 @@ const SLOW_FOLD_US: u64 = 10_000;
 #[derive(Clone)]
 pub struct Engine {
     pub(crate) inner: Arc<Inner>,
+    pub(crate) cancel: Cancel,
 }
 
 impl std::fmt::Debug for Engine {
@@ -154,7 +156,7 @@ impl Engine {
             hooks_ended: AtomicBool::new(false),
             threads: Mutex::new(threads),
         };
-        let engine = Self { inner: Arc::new(inner) };
+        let engine = Self { inner: Arc::new(inner), cancel: Cancel::NEVER };
         if writes {
             engine.create_store_log()?;
             engine.inner.delete_imports()?;
@@ -189,6 +191,23 @@ impl Engine {
         };
         append.control(&created.into(), inner.now_us())?;
         inner.commit(append).map(|_| ())
+    }
+
+    /// Returns a handle on the same store whose calls a flag cancels, in place of the flag that it
+    /// carried before.
+    #[must_use]
+    pub fn with_cancel(&self, cancel: &Cancel) -> Self {
+        Self { cancel: cancel.clone(), ..self.clone() }
+    }
+
+    /// Returns the flag that cancels the calls of the handle.
+    pub fn cancel(&self) -> &Cancel {
+        &self.cancel
+    }
+
+    /// Returns the catalog, for reads that the flag ends.
+    pub(crate) fn catalog(&self) -> Catalog {
+        self.inner.catalog.cancelled_by(&self.cancel)
     }
 
     /// Starts a task for a user.
@@ -333,7 +352,7 @@ impl Engine {
             );
             return Err(Error::not_found(text));
         };
-        reducer.encoded(&self.inner.catalog, (point.no, point.lineage, point.offset))
+        reducer.encoded(&self.catalog(), (point.no, point.lineage, point.offset))
     }
 
     /// Returns the state of a point, folded by the built-in reducer. States of checkpoints are
@@ -375,7 +394,7 @@ impl Engine {
         seed: Option<(Offset, R::State)>,
     ) -> Result<R::State> {
         let folding = Stopwatch::start();
-        let state = state_from(&self.inner.catalog, reducer, place, seed)?;
+        let state = state_from(&self.catalog(), reducer, place, seed)?;
         self.inner.meters.fold_us.record(folding.us());
         if folding.us() > SLOW_FOLD_US {
             let (task, lineage, _) = place;
@@ -388,7 +407,7 @@ impl Engine {
 
     /// Returns the reader of a state's sequences.
     pub fn chunks(&self) -> Arc<dyn Chunks> {
-        Arc::new(LogChunks::reading(&self.inner.catalog))
+        Arc::new(LogChunks::reading(&self.catalog()))
     }
 
     /// Returns the event at a point, and the chain hash after it.

@@ -10,6 +10,7 @@ use milepost_codec::{
 };
 use milepost_store::index::{LineageEntry, TaskEntry};
 
+use crate::cancel::Cancel;
 use crate::commit::append::{Append, Appended, Committed};
 use crate::commit::committer::{LogAppend, Marked, Request};
 use crate::commit::conditions;
@@ -109,6 +110,15 @@ impl Lineage {
 
     pub(crate) fn origin(&self) -> Origin {
         self.origin
+    }
+
+    /// Returns the flag that cancels the calls of the handle: see [`Engine::with_cancel`].
+    pub fn cancel(&self) -> &Cancel {
+        self.engine.cancel()
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
     }
 
     pub(crate) fn inner(&self) -> &Inner {
@@ -418,7 +428,7 @@ impl Lineage {
     ///
     /// `Invalid`: the range begins past the head.
     pub fn read(&self, range: impl RangeBounds<Offset>) -> Result<Events> {
-        Events::new(&self.engine.inner.catalog, self.task, self.id, range)
+        Events::new(&self.engine.catalog(), self.task, self.id, range)
     }
 
     /// Subscribes to the events from an offset on, existing and future ones.

@@ -21,6 +21,7 @@ pub(crate) use super::cursor::Cursor;
 use super::cursor::{StretchCursor, step};
 pub(crate) use super::inherited::Inherited;
 use super::readahead::Ahead;
+use crate::cancel::Cancel;
 use crate::history::catalog::Catalog;
 use crate::history::erased::ErasedEvents;
 use milepost_store::Log;
@@ -153,6 +154,12 @@ impl Events {
         })
     }
 
+    /// Returns the events for reads that nothing cancels.
+    #[cfg(not(shuttle))]
+    pub(crate) fn without_cancel(self) -> Self {
+        Self { catalog: self.catalog.cancelled_by(&Cancel::NEVER), ..self }
+    }
+
     /// Extends the range to a later head.
     pub(crate) fn extend(&mut self, end: Offset) {
         self.end = self.end.max(end);
@@ -242,7 +249,7 @@ impl Iterator for Events {
             return None;
         }
         let at = self.next;
-        let read = match crate::given_up::check_given_up().and_then(|()| self.read()) {
+        let read = match self.catalog.cancel().check().and_then(|()| self.read()) {
             Ok(Some(event)) => Ok(event),
             Ok(None) => Err(self.missing()),
             Err(error) => Err(error),

@@ -133,7 +133,7 @@ impl View {
     }
 
     fn summary_of(&self, task: TaskInfo) -> Result<TaskSummary> {
-        let catalog = &self.engine().inner.catalog;
+        let catalog = &self.engine().catalog();
         let outcome = |lineage, head| {
             let state = state_at(catalog, &RunReducer, task.no, lineage, head)?;
             let state = json!({"variables": state.variables.to_value()});

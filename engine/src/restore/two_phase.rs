@@ -10,10 +10,10 @@ use milepost_codec::{
     RestorePart, Restored, Result, Scope, TaskNo,
 };
 
+use crate::cancel::Cancel;
 use crate::commit::append::Append;
 use crate::commit::committer::{LogAppend, Request};
 use crate::commit::conditions;
-use crate::given_up;
 use crate::handles::engine::Engine;
 use crate::handles::lineage::Lineage;
 use crate::handles::participant::{CaptureContext, Participant, PrepareContext};
@@ -97,14 +97,13 @@ impl Engine {
             with.iter().for_each(|participant| participant.release(self, &task, error));
         })?;
         // From here on files change, so a caller that is gone does not end it halfway.
-        let (lineage, epoch) = given_up::whole(|| {
-            // The beginning has checked the expected head, and the mark has moved it since.
-            let commit = || self.commit_restore(&task, target, &pending, with);
-            let committed = conditions::without_head(commit);
-            committed.map_err(|error| self.failed(&pending, with, error))
-        })?;
+        let whole = self.with_cancel(&Cancel::NEVER);
+        // The beginning has checked the expected head, and the mark has moved it since.
+        let commit = || whole.commit_restore(&task, target, &pending, with);
+        let (lineage, epoch) = conditions::without_head(commit)
+            .map_err(|error| whole.failed(&pending, with, error))?;
         drop(under_way);
-        given_up::whole(|| self.finish(&pending, with));
+        whole.finish(&pending, with);
         let task = Task::made(self, (target.to.no, &entry), lineage, epoch);
         self.inner.meters.restores.add(1);
         let action = match target.undoes {

@@ -289,7 +289,8 @@ impl Retention<'_> {
         };
         for (lineage, offset) in fates.iter().flat_map(|fates| fates.trims.iter().rev()) {
             let place = (task.no, *lineage, *offset);
-            let made = base::make(&inner.catalog, &inner.options.reducers, &inner.entropy, place);
+            let made =
+                base::make(&self.engine.catalog(), &inner.options.reducers, &inner.entropy, place);
             ahead.made.extend(made.ok().map(|made| ((*lineage, *offset), made)));
         }
         ahead
@@ -330,7 +331,7 @@ impl Retention<'_> {
                 Some(made) => made.clone(),
                 None => {
                     let reducers = &inner.options.reducers;
-                    base::make(&inner.catalog, reducers, &inner.entropy, place)?
+                    base::make(&self.engine.catalog(), reducers, &inner.entropy, place)?
                 }
             };
             let trimmed = Trimmed {

@@ -123,7 +123,7 @@ impl Retention<'_> {
         marks: &[Checkpoint],
         reason: Option<&str>,
     ) -> Result<Removal> {
-        let catalog = &self.engine.inner.catalog;
+        let catalog = &self.engine.catalog();
         let heads = self.heads(task)?;
         let mut by_lineage: BTreeMap<LineageId, BTreeSet<Offset>> = BTreeMap::new();
         for mark in marks {
