@@ -116,10 +116,12 @@ fn untagged<C: Serve>(
 ) -> Result<Found<C::Answer>, ApiError> {
     let answer = match context {
         None => call.serve(view)?,
-        Some(context) => context.during(|| call.serve(view)).map_err(|error| match error {
-            Error::Engine(error) => refused(error),
-            other => other.into(),
-        })?,
+        Some(context) => {
+            call.serve(&view.under(context.conditions())).map_err(|error| match error {
+                Error::Engine(error) => refused(error),
+                other => other.into(),
+            })?
+        }
     };
     Ok(Found::New(None, answer))
 }

@@ -54,18 +54,12 @@ impl WriteContext {
 
     /// Adds the request's conditions to an append.
     pub(crate) fn conditioned(&self, append: Append) -> Append {
-        let mut append = append.user(&*self.caller.user).correlation(self.correlation());
-        if let Some(head) = self.expect {
-            append = append.expect_head(head);
-        }
-        if let Some(key) = &self.key {
-            append = append.key(key);
-        }
-        append
+        let append = append.user(&*self.caller.user).correlation(self.correlation());
+        append.conditions(&self.conditions())
     }
 
-    /// Runs a closure on this thread under the request's conditions.
-    pub(crate) fn during<T>(&self, work: impl FnOnce() -> T) -> T {
+    /// Returns the request's conditions.
+    pub(crate) fn conditions(&self) -> Conditions {
         let mut conditions = Conditions::new();
         if let Some(key) = &self.key {
             conditions = conditions.key(key);
@@ -73,7 +67,7 @@ impl WriteContext {
         if let Some(head) = self.expect {
             conditions = conditions.expect_head(head);
         }
-        conditions.during(work)
+        conditions
     }
 
     /// Refuses an expected head, on a route that creates the lineage.

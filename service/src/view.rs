@@ -4,6 +4,7 @@
 use std::cell::OnceCell;
 use std::ops::Deref;
 
+use milepost::calls::Conditions;
 use milepost::state::{ChangeLimits, Changes, diff_states_up_to};
 use milepost::{Checkpoint, Engine, Error, ErrorKind, Hash, Json, Point, Result, RunState, Task};
 use milepost_api::PointForm;
@@ -27,6 +28,8 @@ pub struct View<'a> {
     shown: milepost::View,
     /// The only task of a token with that limit.
     only: Option<&'a str>,
+    /// The conditions of the caller's operation.
+    conditions: Conditions,
     /// The reader whose maps are kept beyond this view.
     kept: Option<&'a Reader>,
     own: OnceCell<Reader>,
@@ -47,13 +50,26 @@ impl<'a> View<'a> {
         if let Some(task) = only {
             shown = shown.only(task);
         }
-        Self { engine, shown, only, kept: None, own: OnceCell::new() }
+        let conditions = Conditions::new();
+        Self { engine, shown, only, conditions, kept: None, own: OnceCell::new() }
     }
 
     /// Uses a reader, whose maps are kept for the next view.
     #[must_use]
     pub fn with_reader(self, reader: &'a Reader) -> Self {
         Self { kept: Some(reader), ..self }
+    }
+
+    /// Returns the view for an operation under conditions.
+    #[must_use]
+    pub fn under(&self, conditions: Conditions) -> View<'_> {
+        let (shown, kept) = (self.shown.clone(), Some(self.reader()));
+        View { engine: self.engine, shown, only: self.only, conditions, kept, own: OnceCell::new() }
+    }
+
+    /// Returns the conditions of the caller's operation.
+    pub fn conditions(&self) -> Conditions {
+        self.conditions.clone()
     }
 
     /// Returns the reader of lineages.
@@ -98,7 +114,8 @@ impl<'a> View<'a> {
         if self.only.is_some_and(|only| only != id) {
             return Err(Error::invalid("the token is for another task"));
         }
-        self.engine.start_task_from(id, self.user().unwrap_or(user), initial)
+        let key = self.conditions.key_given();
+        self.engine.start_task_from(id, self.user().unwrap_or(user), initial, key)
     }
 
     /// Copies a task. For a user who is no admin, `user` is ignored.
@@ -111,7 +128,8 @@ impl<'a> View<'a> {
             return Err(Error::invalid("the token is for another task"));
         }
         self.task(from)?;
-        self.engine.copy_task_for(from, id, self.user().unwrap_or(user))
+        let key = self.conditions.key_given();
+        self.engine.copy_task_for(from, id, self.user().unwrap_or(user), key)
     }
 
     /// Returns the erasures of a point's task, as [`erasures`].

@@ -15,7 +15,7 @@ use milepost_api::{
 };
 use milepost_formats::{Progress, backup};
 use milepost_service::reader::Reader;
-use milepost_service::{forms, operations};
+use milepost_service::{View, forms, operations};
 use milepost_share::Share;
 use milepost_workspace::{Snapshot, TreePath};
 use serde_json::Value;
@@ -82,7 +82,7 @@ impl Backend for Local<'_> {
 
     fn start(&self, id: &str, user: Option<&str>, initial: Option<Json>) -> Result<TaskForm> {
         let user = user.map_or_else(hints::current_user, str::to_owned);
-        Ok(forms::task(self.0.start_task_from(id, &user, initial)?.info()?))
+        Ok(forms::task(self.0.start_task_from(id, &user, initial, None)?.info()?))
     }
 
     fn point(&self, address: &str) -> Result<PointForm> {
@@ -173,7 +173,7 @@ impl Backend for Local<'_> {
         let mut to = self.found(point)?;
         to.checkpoint = point.checkpoint;
         recovery::recover(self.0, &self.0.task(&to.task)?, None)?;
-        Ok(operations::restore(&self.0.view(), &to, description)?)
+        Ok(operations::restore(&View::new(self.0, None, None), &to, description)?)
     }
 
     fn branch(&self, point: &PointForm, description: Option<&str>) -> Result<LineageForm> {
@@ -182,7 +182,7 @@ impl Backend for Local<'_> {
         recovery::recover(self.0, &self.0.task(&at.task)?, None)?;
         let description = description.map(str::to_owned);
         let asked = BranchAsked { description, ..BranchAsked::default() };
-        Ok(operations::branch(&self.0.view(), &at, &asked)?)
+        Ok(operations::branch(&View::new(self.0, None, None), &at, &asked)?)
     }
 
     fn undo_target(&self, task: &TaskForm) -> Result<(PointForm, bool)> {

@@ -16,7 +16,7 @@ use milepost_store::{Log, put_body, stored_apart};
 use smallvec::{SmallVec, smallvec};
 
 use crate::commit::committer::{CommitResult, LogAppend, Marked};
-use crate::commit::conditions;
+use crate::commit::conditions::Conditions;
 use crate::commit::each_keyed::EventKeys;
 use crate::context::Context;
 use crate::history::checkpoint::Mark;
@@ -151,13 +151,12 @@ impl Append {
         self
     }
 
-    /// Applies the thread's conditions where the append has none of its own.
-    pub(crate) fn under_conditions(mut self) -> Result<Self> {
-        if self.event_keys.is_none() {
-            self.key = self.key.or(conditions::key()?);
-        }
-        self.expect = self.expect.or(conditions::expected());
-        Ok(self)
+    /// Sets the key and the expected head that the conditions have, in place of its own.
+    #[must_use]
+    pub fn conditions(mut self, conditions: &Conditions) -> Self {
+        self.key = conditions.key_given().map(str::to_owned).or(self.key);
+        self.expect = conditions.expected().or(self.expect);
+        self
     }
 
     pub(crate) fn mark_given(&self) -> Option<&Mark> {

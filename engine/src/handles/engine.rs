@@ -24,7 +24,7 @@ use super::inner::{Anchoring, Inner};
 use super::run_control::RunControls;
 use crate::cancel::Cancel;
 use crate::commit::committer::{BackgroundJob, Committer, Request};
-use crate::commit::conditions;
+use crate::commit::conditions::check_key;
 use crate::handles::background::{self, Snapshotter};
 use crate::handles::lineage::Lineage;
 use crate::handles::options::Options;
@@ -217,21 +217,29 @@ impl Engine {
     /// `Conflict`: there is a task of this id. `Invalid`: the id is empty or over 1024 bytes, the
     /// user is empty or over 200 bytes, or one has a control character.
     pub fn start_task(&self, id: &str, user: &str) -> Result<Task> {
-        self.start_task_from(id, user, None)
+        self.start_task_from(id, user, None, None)
     }
 
-    /// Starts a task from an initial state, given as the reducer's JSON.
+    /// Starts a task from an initial state, given as the reducer's JSON. Repeated under the same
+    /// idempotency key, it returns the task that was started, unless retention trimmed the first
+    /// event of that.
     ///
     /// # Errors
     ///
-    /// As [`Engine::start_task`].
-    pub fn start_task_from(&self, id: &str, user: &str, initial: Option<Json>) -> Result<Task> {
+    /// As [`Engine::start_task`]. `Invalid`: the key is empty or over 1024 bytes.
+    pub fn start_task_from(
+        &self,
+        id: &str,
+        user: &str,
+        initial: Option<Json>,
+        key: Option<&str>,
+    ) -> Result<Task> {
         check_names(id, user)?;
+        key.map_or(Ok(()), check_key)?;
         let inner = &self.inner;
         let _structure = inner.structure()?;
-        let key = conditions::key()?;
         if let Some(there) = inner.catalog.find(id)? {
-            if let Some(key) = &key
+            if let Some(key) = key
                 && inner.catalog.task(there)?.user == user
                 && inner.catalog.started_under(there, key, initial.as_ref())?
             {
@@ -256,7 +264,8 @@ impl Engine {
         control.control(&registered.into(), now)?;
         let activated = Activated { lineage, epoch: 1, cause: ActivationCause::Opened, back: None };
         control.control(&activated.into(), now)?;
-        let mut events = inner.opening_append(LogId::lineage(task, lineage), origin);
+        let events = inner.opening_append(LogId::lineage(task, lineage), origin);
+        let mut events = events.operation_key(key);
         let first = LineageOpened {
             lineage_type: LineageType::Root,
             description: None,

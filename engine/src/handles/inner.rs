@@ -17,6 +17,7 @@ use super::participation::Participants;
 use super::run_control::RunControls;
 use crate::commit::append::Append;
 use crate::commit::committer::{BackgroundJob, CommitResult, Committer, LogAppend, Request};
+use crate::commit::conditions::Conditions;
 use crate::history::catalog::Catalog;
 use crate::history::chain_hash::Hashes;
 use crate::history::state_cache::StateCache;
@@ -85,6 +86,10 @@ impl Inner {
         let Some(mark) = append.marked() else { return Ok(to) };
         if mark.offset().is_some() {
             let why = "a mark that is appended with events follows them, and has no offset";
+            return Err(Error::invalid(why));
+        }
+        if *mark.under() != Conditions::default() {
+            let why = "a mark that is appended with events has the conditions of the append";
             return Err(Error::invalid(why));
         }
         Ok(to.mark(mark.draft(None, self.now_us())?))

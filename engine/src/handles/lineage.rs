@@ -13,7 +13,6 @@ use milepost_store::index::{LineageEntry, TaskEntry};
 use crate::cancel::Cancel;
 use crate::commit::append::{Append, Appended, Committed};
 use crate::commit::committer::{LogAppend, Marked, Request};
-use crate::commit::conditions;
 use crate::commit::subscribe::{SubscribeOptions, Subscription};
 use crate::context::Context;
 use crate::handles::audit::AuditEvent;
@@ -272,14 +271,14 @@ impl Lineage {
         self.inner().with_mark_of(append, self.inner().with_events_of(append, to)?)
     }
 
-    /// Returns the checkpoint marked earlier under the key of the current conditions.
+    /// Returns the checkpoint marked earlier under the key of its conditions.
     pub(crate) fn marked_already(&self, mark: &Mark) -> Result<Option<Checkpoint>> {
-        let (inner, key) = (&self.engine.inner, conditions::key()?);
+        let (inner, key) = (&self.engine.inner, mark.under().checked_key()?);
         let (Some(key), None) = (key, mark.offset()) else {
             return Ok(None);
         };
         let draft = mark.clone().draft(None, inner.now_us())?;
-        let found = inner.catalog.marked_under(self.task, self.id, &key, &draft)?;
+        let found = inner.catalog.marked_under(self.task, self.id, key, &draft)?;
         let checkpoint = |(owner, offset)| inner.catalog.checkpoint_at(self.task, owner, offset);
         found.map(checkpoint).transpose()
     }
@@ -310,22 +309,22 @@ impl Lineage {
             }
         };
         let mut draft = mark.clone().draft(at, inner.now_us())?;
-        if let Some(key) = conditions::key()? {
+        if let Some(key) = mark.under().checked_key()? {
             // The lock prevents another mark under the key during the check.
             structure = match structure {
                 None => Some(inner.structure()?),
                 held => held,
             };
-            let found = inner.catalog.marked_under(self.task, self.id, &key, &draft)?;
+            let found = inner.catalog.marked_under(self.task, self.id, key, &draft)?;
             if let Some((owner, offset)) = found {
                 return inner.catalog.checkpoint_at(self.task, owner, offset);
             }
-            (draft.header.key, draft.header.batch) = (Some(key), 1);
+            (draft.header.key, draft.header.batch) = (Some(key.to_owned()), 1);
         }
         let append = inner
             .log_append(self.log(), self.origin)
             .epoch(self.epoch)
-            .expect(conditions::expected())
+            .expect(mark.under().expected())
             .mark(draft);
         let done = inner.commit(append)?;
         drop(structure);

@@ -362,7 +362,8 @@ impl Task {
         if bodies.is_empty() {
             return self.mark(mark);
         }
-        let append = Append::batch(bodies).mark(mark).under_conditions()?;
+        let (mark, conditions) = mark.apart();
+        let append = Append::batch(bodies).mark(mark).conditions(&conditions);
         let committed = self.append_as_it_is(append)?;
         self.lineage.checkpoint_behind(committed)
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use milepost_codec::{Error, ErrorKind, Hash, Json, Result};
+use milepost_codec::{Error, ErrorKind, Hash, Result};
 use milepost_replay::{Chunks, Event, Reducer, RunState};
 
 use crate::commit::append::{Append, Appended};
@@ -77,21 +77,12 @@ impl View {
     /// As [`Engine::start_task`]. Ids are unique in the store. `Conflict`: another user's task has
     /// the id. `Invalid`: the view does not show the tasks of a single user, or not this task.
     pub fn start_task(&self, id: &str) -> Result<Task> {
-        self.start_task_from(id, None)
-    }
-
-    /// Starts a task of the user from an initial state.
-    ///
-    /// # Errors
-    ///
-    /// As [`View::start_task`].
-    pub fn start_task_from(&self, id: &str, initial: Option<Json>) -> Result<Task> {
         let Some(user) = self.user() else {
             let why = "a task belongs to a user, and the view has none: see `Engine::start_task`";
             return Err(Error::invalid(why));
         };
         self.may_start(id)?;
-        self.engine.start_task_from(id, user, initial)
+        self.engine.start_task(id, user)
     }
 
     /// Refuses the id of a task that the view would not show.
@@ -235,16 +226,6 @@ impl View {
     pub fn branch(&self, point: &Point, description: Option<&str>) -> Result<Lineage> {
         self.shown(point)?;
         self.engine.branch(point, description)
-    }
-
-    /// Opens a lineage at a point and activates it: see [`Engine::branch_and_switch`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Engine::branch_and_switch`].
-    pub fn branch_and_switch(&self, point: &Point, description: Option<&str>) -> Result<Task> {
-        self.shown(point)?;
-        self.engine.branch_and_switch(point, description)
     }
 
     /// Opens a lineage at a point together with its first events: see [`Engine::branch_with`].

@@ -7,6 +7,7 @@ use milepost_codec::{
 use milepost_store::index::keys::{self, KeyKind};
 use milepost_store::index::{MarkEntry, MarkPlace, TaskEntry};
 
+use crate::commit::conditions::Conditions;
 use crate::context::Context;
 use crate::history::address::{ID_PREFIX_MIN, is_hex};
 use crate::history::ancestry::Ancestry;
@@ -33,6 +34,7 @@ pub struct Mark {
     at: Option<Offset>,
     context: Context,
     captured: Option<String>,
+    conditions: Conditions,
 }
 
 impl Mark {
@@ -109,6 +111,25 @@ impl Mark {
     pub fn correlation(mut self, correlation: impl Into<String>) -> Self {
         self.context.correlation = Some(correlation.into());
         self
+    }
+
+    /// Sets the conditions of the checkpoint. A mark that is appended with events has those of the
+    /// [`Append`](crate::Append) instead.
+    #[must_use]
+    pub fn conditions(mut self, conditions: Conditions) -> Self {
+        self.conditions = conditions;
+        self
+    }
+
+    /// Returns the conditions.
+    pub(crate) fn under(&self) -> &Conditions {
+        &self.conditions
+    }
+
+    /// Returns the mark without its conditions, and these.
+    pub(crate) fn apart(mut self) -> (Self, Conditions) {
+        let conditions = std::mem::take(&mut self.conditions);
+        (self, conditions)
     }
 
     /// Declares that the [`Participant`](crate::Participant) of this name has just captured its

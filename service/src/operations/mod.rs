@@ -21,13 +21,15 @@ mod tasks;
 
 use milepost::integrity::Anchor;
 use milepost::query::Condition;
+use milepost::restore::BranchOptions;
 use milepost::state::{ChangeLimits, diff_states_up_to};
-use milepost::{Engine, Error, Point, Result, View};
+use milepost::{Engine, Error, Point, Result};
 use milepost_api::{Big, BisectedForm, BranchAsked, LineageForm, RestoredForm, VerifyForm};
 
 pub use readings::{ROWS, TURNS, ordered};
 
 use crate::forms;
+use crate::view::View;
 
 /// Default page size of tasks and checkpoints.
 pub const PAGE: usize = 20;
@@ -51,23 +53,25 @@ pub fn page_size(given: Option<usize>, default: usize, most: usize) -> Result<us
 ///
 /// # Errors
 ///
-/// As [`View::branch`] and [`View::branch_and_switch`].
-pub fn branch(view: &View, point: &Point, asked: &BranchAsked) -> Result<LineageForm> {
-    let description = asked.description.as_deref();
-    let lineage = match asked.activate {
-        true => view.branch_and_switch(point, description)?.lineage().clone(),
-        false => view.branch(point, description)?,
-    };
-    Ok(forms::lineage(lineage.info()?))
+/// As [`View::branch_by`](milepost::View::branch_by).
+pub fn branch(view: &View<'_>, point: &Point, asked: &BranchAsked) -> Result<LineageForm> {
+    let mut options = BranchOptions::new().conditions(view.conditions());
+    if let Some(description) = &asked.description {
+        options = options.description(description);
+    }
+    if asked.activate {
+        options = options.active();
+    }
+    Ok(forms::lineage(view.branch_by(point, &options)?.info()?))
 }
 
 /// Restores the state of a point.
 ///
 /// # Errors
 ///
-/// As [`View::restore`].
-pub fn restore(view: &View, to: &Point, description: Option<&str>) -> Result<RestoredForm> {
-    let restore = view.restore(to);
+/// As [`View::restore`](milepost::View::restore).
+pub fn restore(view: &View<'_>, to: &Point, description: Option<&str>) -> Result<RestoredForm> {
+    let restore = view.restore(to).conditions(view.conditions());
     let restored = match description {
         Some(description) => restore.description(description).run(),
         None => restore.run(),
@@ -120,7 +124,7 @@ const CHANGES: ChangeLimits = ChangeLimits { changes: 100, bytes: 1 << 20 };
 /// `Invalid`: the condition holds nowhere up to the point, or at the good one already. Others as
 /// [`Query::bisect`](milepost::query::Query::bisect).
 pub fn bisect(
-    view: &View,
+    view: &milepost::View,
     good: Option<&Point>,
     bad: &Point,
     condition: &Condition,

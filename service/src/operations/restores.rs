@@ -17,13 +17,15 @@ use crate::view::View;
 impl Serve for Switch {
     fn serve(self, view: &View<'_>) -> OperationResult<RestoredForm> {
         let lineage = view.task(&self.task)?.lineage_named(LineageId(self.body.lineage))?;
-        Ok(forms::restored(&view.switch(&lineage)?)?)
+        let switch = view.switch(&lineage).conditions(view.conditions());
+        Ok(forms::restored(&switch.run()?)?)
     }
 }
 
 impl Serve for Redo {
     fn serve(self, view: &View<'_>) -> OperationResult<RestoredForm> {
-        Ok(forms::restored(&view.redo(&self.task)?)?)
+        let redo = view.redo(&self.task).conditions(view.conditions());
+        Ok(forms::restored(&redo.run()?)?)
     }
 }
 

@@ -330,7 +330,9 @@ impl<'a> ThreadWriter<'a> {
             && let Some(newest) = self.marks(None, Some(1))?.first()
             && newest.aliases.iter().any(is_root)
         {
-            self.engine.switch(&self.engine.task(self.task)?.lineage_named(newest.lineage)?)?;
+            self.engine
+                .switch(&self.engine.task(self.task)?.lineage_named(newest.lineage)?)
+                .run()?;
         }
         Ok(self.engine.task(self.task)?.head()?.next)
     }

@@ -56,8 +56,8 @@ async fn branch(
     let caller = context.caller.clone();
     app.view(&caller, move |view| {
         let point = view.point(&address)?;
-        let branch = || operations::branch(view, &point, &asked);
-        let opened = context.during(branch).map_err(refused)?;
+        let view = view.under(context.conditions());
+        let opened = operations::branch(&view, &point, &asked).map_err(refused)?;
         Ok((StatusCode::CREATED, Json(opened)))
     })
     .await

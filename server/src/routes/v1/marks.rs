@@ -51,7 +51,7 @@ async fn mark(
     let marked = app.view(&caller, move |view| {
         let task = Target { lineage: given.lineage, ..Target::of(task) }.look_up(view)?;
         let mark = forms::mark_at(given).correlation(context.correlation());
-        context.during(|| task.checkpoint(mark)).map_err(refused)
+        task.checkpoint(mark.conditions(context.conditions())).map_err(refused)
     });
     let marked = marked.await?;
     let at = location("/v1/checkpoints", &marked.id.to_string());

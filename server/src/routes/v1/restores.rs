@@ -169,7 +169,7 @@ async fn restore(
         };
         Ok((StatusCode::CREATED, Json(form)))
     };
-    app.work(move |engine| context.during(|| restore(&context.caller.view(engine)))).await
+    app.work(move |engine| restore(&context.caller.view(engine).under(context.conditions()))).await
 }
 
 /// Error for callers of an undo with files who are no admins.
@@ -231,7 +231,7 @@ async fn plan_undo(
         drop(states::two(&app, &shares, &caller, points).await?);
     }
     app.long_view(&caller, move |view| {
-        let undo = view.undo(&task);
+        let undo = view.undo(&task).conditions(view.conditions());
         let (to, takes_files) = (undo.target()?, undo.restores_files()?);
         if takes_files {
             view.whole(UNDO_FILES)?;
@@ -280,7 +280,7 @@ async fn undo(
         false => context,
     };
     let undo = move |view: &View<'_>| -> Result<_, ApiError> {
-        let undo = view.undo(&task);
+        let undo = view.undo(&task).conditions(view.conditions());
         let takes_files = undo.restores_files()?;
         if asked.folder.is_some() || asked.choices.is_some() {
             let found = undo_folder(asked, view, (&undo.target()?, takes_files))?;
@@ -312,5 +312,5 @@ async fn undo(
         let form = forms::restored(&done?)?;
         Ok(Json(if takes_files { form.with_files() } else { form }))
     };
-    app.work(move |engine| context.during(|| undo(&context.caller.view(engine)))).await
+    app.work(move |engine| undo(&context.caller.view(engine).under(context.conditions()))).await
 }

@@ -68,10 +68,11 @@ async fn start(
                 "the user has as many tasks as a user may have (`limits.tasks`): delete some",
             ));
         }
-        let task = context.during(|| match &given.copy_of {
+        let view = view.under(context.conditions());
+        let task = match &given.copy_of {
             Some(original) => view.copy_task(original, &given.id, &user),
             None => view.start_task(&given.id, &user, given.initial),
-        })?;
+        }?;
         // Counted before the task is read: it exists even if the read fails.
         if let Some(counted) = counted.filter(|_| is_new) {
             counted.keep();
