@@ -174,7 +174,7 @@ pub mod clock {
 pub mod calls {
     pub use crate::cancel::Cancel;
     pub use crate::commit::conditions::Conditions;
-    pub use crate::context::{Context, with_context};
+    pub use crate::context::Context;
 }
 
 /// The store of an engine: the report of its opening, and its chunks, which participants use.

@@ -290,7 +290,7 @@ impl App {
         let waits = Waits::new(&cancel);
         let work = move || {
             let engine = app.engine().with_cancel(&cancel);
-            RequestContext::on_behalf(asked.as_ref(), || work(&engine))
+            work(&RequestContext::engine(asked.as_ref(), &engine))
         };
         let done = tokio::task::spawn_blocking(work).await;
         waits.done();

@@ -20,8 +20,8 @@ impl App {
             let (app, job) = (app.clone(), Arc::clone(&job));
             move || {
                 let engine = app.engine().with_cancel(&job.cancel);
-                let run = || milepost_service::jobs::run(&engine, &asked, &user, &*job);
-                RequestContext::on_behalf(context.as_ref(), run)
+                let engine = RequestContext::engine(context.as_ref(), &engine);
+                milepost_service::jobs::run(&engine, &asked, &user, &*job)
             }
         };
         tokio::spawn(async move {

@@ -25,6 +25,7 @@ use super::run_control::RunControls;
 use crate::cancel::Cancel;
 use crate::commit::committer::{BackgroundJob, Committer, Request};
 use crate::commit::conditions::check_key;
+use crate::context::Context;
 use crate::handles::background::{self, Snapshotter};
 use crate::handles::lineage::Lineage;
 use crate::handles::options::Options;
@@ -63,6 +64,7 @@ const SLOW_FOLD_US: u64 = 10_000;
 #[derive(Clone)]
 pub struct Engine {
     pub(crate) inner: Arc<Inner>,
+    pub(super) context: Option<Arc<Context>>,
     pub(crate) cancel: Cancel,
 }
 
@@ -101,6 +103,12 @@ impl Engine {
     pub(crate) fn over(log: Arc<dyn Log>, store: Origin, options: Options) -> Result<Self> {
         let entropy = Arc::new(Entropy::from_system()?);
         Self::start(log, store, options, entropy)
+    }
+
+    /// Returns a handle on an open store.
+    #[cfg(all(test, not(shuttle)))]
+    pub(crate) fn on(inner: Arc<Inner>) -> Self {
+        Self { inner, context: None, cancel: Cancel::NEVER }
     }
 
     fn start(
@@ -156,10 +164,10 @@ impl Engine {
             hooks_ended: AtomicBool::new(false),
             threads: Mutex::new(threads),
         };
-        let engine = Self { inner: Arc::new(inner), cancel: Cancel::NEVER };
+        let engine = Self { inner: Arc::new(inner), context: None, cancel: Cancel::NEVER };
         if writes {
             engine.create_store_log()?;
-            engine.inner.delete_imports()?;
+            engine.delete_imports()?;
             engine.start_anchoring()?;
         } else if let Some(path) = &engine.inner.options.anchor {
             AnchorWriter::compare(path, &engine.inner.catalog, store)?;
@@ -183,7 +191,7 @@ impl Engine {
             return Ok(());
         }
         let hash = inner.catalog.chain(inner.store, LogId::STORE).root();
-        let mut append = inner.log_append(LogId::STORE, inner.store).open(Head { next: 0, hash });
+        let mut append = self.log_append(LogId::STORE, inner.store).open(Head { next: 0, hash });
         let created = StoreCreated {
             store: milepost_codec::StoreId(inner.store.0),
             keyed: inner.options.log.key.is_some(),
@@ -191,23 +199,6 @@ impl Engine {
         };
         append.control(&created.into(), inner.now_us())?;
         inner.commit(append).map(|_| ())
-    }
-
-    /// Returns a handle on the same store whose calls a flag cancels, in place of the flag that it
-    /// carried before.
-    #[must_use]
-    pub fn with_cancel(&self, cancel: &Cancel) -> Self {
-        Self { cancel: cancel.clone(), ..self.clone() }
-    }
-
-    /// Returns the flag that cancels the calls of the handle.
-    pub fn cancel(&self) -> &Cancel {
-        &self.cancel
-    }
-
-    /// Returns the catalog, for reads that the flag ends.
-    pub(crate) fn catalog(&self) -> Catalog {
-        self.inner.catalog.cancelled_by(&self.cancel)
     }
 
     /// Starts a task for a user.
@@ -250,10 +241,10 @@ impl Engine {
         let task = inner.catalog.next_task()?;
         let origin = Origin(inner.entropy.bytes16());
         let now = inner.now_us();
-        let mut store = inner.log_append(LogId::STORE, inner.store);
+        let mut store = self.log_append(LogId::STORE, inner.store);
         let opened = TaskOpened { task, name: id.to_owned(), user: user.to_owned(), origin };
         store.control(&opened.into(), now)?;
-        let mut control = inner.opening_append(LogId::control(task), origin);
+        let mut control = self.opening_append(LogId::control(task), origin);
         let lineage = LineageId(0);
         let registered = LineageRegistered {
             lineage,
@@ -264,7 +255,7 @@ impl Engine {
         control.control(&registered.into(), now)?;
         let activated = Activated { lineage, epoch: 1, cause: ActivationCause::Opened, back: None };
         control.control(&activated.into(), now)?;
-        let events = inner.opening_append(LogId::lineage(task, lineage), origin);
+        let events = self.opening_append(LogId::lineage(task, lineage), origin);
         let mut events = events.operation_key(key);
         let first = LineageOpened {
             lineage_type: LineageType::Root,
@@ -276,7 +267,7 @@ impl Engine {
         events.body(&Body::from(first), now)?;
         let done = inner.commit(Request::of(vec![store, control, events]))?;
         drop(_structure);
-        crate::handles::audit::AuditEvent::of("task_started", task, lineage).tell(inner);
+        crate::handles::audit::AuditEvent::of("task_started", task, lineage).tell(self);
         // Nothing is read after the commit, so that a read error cannot hide its success.
         let entry = TaskEntry {
             name: id.to_owned(),

@@ -169,7 +169,7 @@ impl Lineage {
     /// Appends events of any size, without the effects of `appended`.
     pub(crate) fn append_unlimited(&self, append: &Append) -> Result<()> {
         let inner = &self.engine.inner;
-        let mut to = inner.log_append(self.log(), self.origin);
+        let mut to = self.engine.log_append(self.log(), self.origin);
         append.encode(&mut to, inner.catalog.log(), inner.now_us(), usize::MAX)?;
         inner.commit(Request::from(to)).map(|_| ())
     }
@@ -205,7 +205,7 @@ impl Lineage {
             correlation: context.correlation.as_deref(),
             ..AuditEvent::of("phase_changed", self.task, self.id)
         };
-        done.tell(self.inner());
+        done.tell(&self.engine);
     }
 
     pub(super) fn tell_marked(&self, id: CheckpointId, mark: Option<&Mark>) {
@@ -214,7 +214,7 @@ impl Lineage {
             checkpoint: mark.map(|mark| (id, mark.cause_given())),
             ..AuditEvent::of("checkpoint_marked", self.task, self.id)
         };
-        done.tell(self.inner());
+        done.tell(&self.engine);
     }
 
     /// Queues events, in the order of calls from one thread. They survive power loss when the
@@ -261,14 +261,14 @@ impl Lineage {
         if append.has_key() {
             inner.catalog.read_keys_ahead(self.task, self.id);
         }
-        let to = inner.log_append(self.log(), self.origin);
+        let to = self.engine.log_append(self.log(), self.origin);
         let to = to.epoch(self.epoch).expect(append.expected());
         Ok(self.encoded_to(to, append)?.into())
     }
 
     /// Adds the events and the mark of an append to records of the lineage.
     pub(crate) fn encoded_to(&self, to: LogAppend, append: &Append) -> Result<LogAppend> {
-        self.inner().with_mark_of(append, self.inner().with_events_of(append, to)?)
+        self.engine.with_mark_of(append, self.engine.with_events_of(append, to)?)
     }
 
     /// Returns the checkpoint marked earlier under the key of its conditions.
@@ -277,7 +277,7 @@ impl Lineage {
         let (Some(key), None) = (key, mark.offset()) else {
             return Ok(None);
         };
-        let draft = mark.clone().draft(None, inner.now_us())?;
+        let draft = mark.clone().draft(self.engine.context(), None, inner.now_us())?;
         let found = inner.catalog.marked_under(self.task, self.id, key, &draft)?;
         let checkpoint = |(owner, offset)| inner.catalog.checkpoint_at(self.task, owner, offset);
         found.map(checkpoint).transpose()
@@ -308,7 +308,7 @@ impl Lineage {
                 Some(Head { next, hash: inner.hash_at(self.task, self.id, next)? })
             }
         };
-        let mut draft = mark.clone().draft(at, inner.now_us())?;
+        let mut draft = mark.clone().draft(self.engine.context(), at, inner.now_us())?;
         if let Some(key) = mark.under().checked_key()? {
             // The lock prevents another mark under the key during the check.
             structure = match structure {
@@ -321,11 +321,8 @@ impl Lineage {
             }
             (draft.header.key, draft.header.batch) = (Some(key.to_owned()), 1);
         }
-        let append = inner
-            .log_append(self.log(), self.origin)
-            .epoch(self.epoch)
-            .expect(mark.under().expected())
-            .mark(draft);
+        let append = self.engine.log_append(self.log(), self.origin);
+        let append = append.epoch(self.epoch).expect(mark.under().expected()).mark(draft);
         let done = inner.commit(append)?;
         drop(structure);
         let marked = done.marked.map(|marked| self.checkpoint_of(*marked));

@@ -231,7 +231,7 @@ fn commit(
         correlation: append.context().correlation.as_deref(),
         ..audit::AuditEvent::of("control_changed", lineage.task(), lineage.id())
     };
-    told.tell(lineage.inner());
+    told.tell(lineage.engine());
     Ok(done)
 }
 

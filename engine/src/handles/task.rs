@@ -252,7 +252,7 @@ impl Task {
             correlation,
             ..AuditEvent::of("checkpoint_failed", self.no, self.lineage.id())
         };
-        failed.tell_failed(inner, error);
+        failed.tell_failed(&self.engine, error);
         inner.options.hooks.alert(&Alert {
             kind: AlertKind::SaveFailed,
             task: Some(self.id().to_owned()),

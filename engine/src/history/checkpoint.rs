@@ -182,11 +182,16 @@ impl Mark {
         self.at
     }
 
-    /// Checks the mark. `at` is the head at its offset, if it has one.
-    pub(crate) fn draft(mut self, at: Option<Head>, now_us: u64) -> Result<PendingMark> {
+    /// Checks the mark of a caller. `at` is the head at its offset, if it has one.
+    pub(crate) fn draft(
+        mut self,
+        caller: &Context,
+        at: Option<Head>,
+        now_us: u64,
+    ) -> Result<PendingMark> {
         self.body.check()?;
         self.body.at = at;
-        Ok(PendingMark { mark: self.body, header: self.context.header(0, now_us) })
+        Ok(PendingMark { mark: self.body, header: self.context.header(caller, 0, now_us) })
     }
 }
 

@@ -118,7 +118,7 @@ impl Engine {
         let (lineage, appends) = self.fork(point, opened, &[])?;
         inner.commit(Request::of(appends))?;
         drop(structure);
-        AuditEvent::of("branched", point.no, lineage).tell(inner);
+        AuditEvent::of("branched", point.no, lineage).tell(self);
         Ok(Lineage::made(self, (point.no, &entry), lineage, None))
     }
 
@@ -159,7 +159,7 @@ impl Engine {
             Ok((Task::made(self, (point.no, &entry), lineage, epoch), Some(active.lineage)))
         })?;
         if let Some(left) = left {
-            AuditEvent::of("branched", point.no, task.lineage().id()).tell(inner);
+            AuditEvent::of("branched", point.no, task.lineage().id()).tell(self);
             self.tell_gone("switched", &task, left);
             hooks.tell("a restore", |hook| hook.after_restore(&task));
         }
@@ -219,8 +219,8 @@ impl Engine {
         // Encoded before the lock, as all that is not small: calls on other tasks wait for it. The
         // log is a placeholder.
         let origin = inner.catalog.task(point.no)?.origin;
-        let events = inner.log_append(LogId::lineage(point.no, point.lineage), origin);
-        let events = inner.with_events_of(&append, events.behind_opening())?;
+        let events = self.log_append(LogId::lineage(point.no, point.lineage), origin);
+        let events = self.with_events_of(&append, events.behind_opening())?;
         let structure = inner.structure()?;
         inner.catalog.goes_on(point.no)?;
         let entry = inner.catalog.task(point.no)?;
@@ -241,10 +241,10 @@ impl Engine {
             return Err(Error::invalid("a branch of nothing"));
         };
         // The copy of a mark that was left behind is for restores: that of the append replaces it.
-        appends.push(inner.with_mark_of(&append, events.opened_by(opening))?);
+        appends.push(self.with_mark_of(&append, events.opened_by(opening))?);
         let done = inner.commit(Request::of(appends))?;
         drop(structure);
-        AuditEvent::of("branched", point.no, id).tell(inner);
+        AuditEvent::of("branched", point.no, id).tell(self);
         let appended = Appended::behind_opening(&done)?;
         lineage.appended(&append, &appended);
         if let Some(id) = appended.checkpoint

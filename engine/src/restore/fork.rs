@@ -235,7 +235,7 @@ impl Engine {
             phase_before: before.as_ref().map(|status| status.phase.as_deref().unwrap_or("")),
             ..AuditEvent::of(action, task.no(), task.lineage().id())
         };
-        done.tell(inner);
+        done.tell(self);
     }
 
     /// Returns the place at which a lineage forks for a point.
@@ -280,17 +280,17 @@ impl Engine {
             initial: None,
             copied_from: None,
         };
-        let mut control = inner.log_append(LogId::control(point.no), origin);
+        let mut control = self.log_append(LogId::control(point.no), origin);
         control.control(&registered(lineage, &opened), now)?;
         let at = Head { next: offset, hash };
-        let events = inner.log_append(LogId::lineage(point.no, lineage), origin);
+        let events = self.log_append(LogId::lineage(point.no, lineage), origin);
         let mut events = events.open(at).parent(owner).operation_key(key);
         events.body(&Body::from(opened), now)?;
         for body in behind {
             events.body(body, now)?;
         }
         if let Some(mark) = inner.left_behind(point, offset, hash)? {
-            events = events.mark(mark.draft(Some(at), now)?);
+            events = events.mark(mark.draft(self.context(), Some(at), now)?);
         }
         Ok((lineage, vec![control, events]))
     }
@@ -308,7 +308,7 @@ impl Engine {
     ) -> Result<()> {
         let inner = &self.inner;
         let origin: Origin = inner.catalog.task(task)?.origin;
-        let control = inner.log_append(LogId::control(task), origin);
+        let control = self.log_append(LogId::control(task), origin);
         let mut control = control.operation_key(conditions.checked_key()?);
         control.control(&Control::from(activated), inner.now_us())?;
         let before = inner.catalog.active(task)?.1.lineage;

@@ -305,7 +305,7 @@ impl Engine {
         }
         let inner = &self.inner;
         let origin = inner.catalog.task(no)?.origin;
-        let mut append = inner.log_append(LogId::lineage(no, lineage), origin);
+        let mut append = self.log_append(LogId::lineage(no, lineage), origin);
         for body in bodies {
             append.body(body, inner.now_us())?;
         }
@@ -355,7 +355,7 @@ impl Engine {
 
     fn control_append(&self, no: TaskNo, now: u64, events: &[Control]) -> Result<LogAppend> {
         let origin = self.inner.catalog.task(no)?.origin;
-        let mut append = self.inner.log_append(LogId::control(no), origin);
+        let mut append = self.log_append(LogId::control(no), origin);
         for event in events {
             append.control(event, now)?;
         }

@@ -362,7 +362,7 @@ impl Retention<'_> {
                 removed: Some(removed),
                 ..audit::AuditEvent::of(action, task, active.lineage)
             };
-            event.tell(&self.engine.inner);
+            event.tell(self.engine);
         }
     }
 

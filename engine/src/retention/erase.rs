@@ -53,7 +53,7 @@ impl Retention<'_> {
         self.commit_control(task, vec![erased.into()])?;
         catalog.now_erased(task, owner, offset);
         inner.withdraw(task);
-        audit::AuditEvent::of("event_erased", task, owner).tell(inner);
+        audit::AuditEvent::of("event_erased", task, owner).tell(self.engine);
         Ok(())
     }
 }

@@ -109,7 +109,7 @@ impl Retention<'_> {
             }
             self.tell("checkpoints_removed", task, (None, marks));
             for (lineage, _) in &erased {
-                audit::AuditEvent::of("event_erased", task, *lineage).tell(inner);
+                audit::AuditEvent::of("event_erased", task, *lineage).tell(self.engine);
             }
             done.checkpoints += marks;
             done.events += erased.len() as u64;

@@ -28,7 +28,7 @@ fn watched(check: fn(&Engine)) -> (Engine, Arc<AtomicU64>) {
         let Some(inner) = inner.upgrade() else { return };
         assert!(!inner.structure.is_locked(), "a chunk is stored, and the structure is locked");
         counted.fetch_add(1, Ordering::Relaxed);
-        check(&Engine { inner, cancel: crate::calls::Cancel::NEVER });
+        check(&Engine::on(inner));
     };
     assert!(log.on_chunk.set(Box::new(on_chunk)).is_ok());
     (engine, calls)

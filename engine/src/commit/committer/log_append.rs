@@ -2,6 +2,7 @@
 //! the work that depends on the position in the log.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use milepost_codec::{
     Body, BodyForm, Control, Epoch, Error, FRAME_PAYLOAD_MAX, Hash, Head, Header, LineageId, LogId,
@@ -14,7 +15,7 @@ use smallvec::SmallVec;
 
 use crate::commit::conditions::{control_keeps_key, keeps_key};
 use crate::commit::each_keyed::EventKeys;
-use crate::context;
+use crate::context::Context;
 use crate::history::checkpoint::PendingMark;
 
 /// Events for one log, encoded and hashed.
@@ -22,6 +23,8 @@ use crate::history::checkpoint::PendingMark;
 pub(crate) struct LogAppend {
     pub(crate) log: LogId,
     pub(crate) origin: Origin,
+    /// The context of the caller, if it has one.
+    context: Option<Arc<Context>>,
     /// The head at which this append opens the log, if it does.
     pub(crate) open: Option<Head>,
     /// The lineage that the new one forks from.
@@ -121,6 +124,7 @@ impl LogAppend {
         Self {
             log,
             origin,
+            context: None,
             open: None,
             parent: None,
             expect: None,
@@ -139,6 +143,17 @@ impl LogAppend {
             storing: None,
             begun: Stopwatch::start(),
         }
+    }
+
+    /// Sets the context of the caller, which its events have where they have none.
+    pub(crate) fn context(mut self, context: Option<&Arc<Context>>) -> Self {
+        self.context = context.map(Arc::clone);
+        self
+    }
+
+    /// Returns the context of the caller.
+    pub(crate) fn caller(&self) -> &Context {
+        self.context.as_deref().unwrap_or(&Context::NONE)
     }
 
     pub(crate) fn open(mut self, at: Head) -> Self {
@@ -328,7 +343,11 @@ impl LogAppend {
     /// Returns the header of an event, with the key of the operation if the event keeps it.
     fn header(&self, (kind, time_us): (u16, u64), keeps_key: bool) -> Header {
         let key = self.operation_key.clone().filter(|_| keeps_key);
-        Header { batch: u32::from(key.is_some()), key, ..context::header(kind, time_us) }
+        Header {
+            batch: u32::from(key.is_some()),
+            key,
+            ..Context::NONE.header(self.caller(), kind, time_us)
+        }
     }
 
     pub(super) fn effects(&self) -> &[Effect] {
