@@ -30,7 +30,8 @@
 //! verification/      verification and anchors
 //! commit/            appends, the committer, watches
 //! history/           reads of tasks, lineages, events, states, checkpoints
-//! context  cancel    the context of a call
+//! context  conditions  cancel
+//!                    a call: its context, its conditions, its cancellation
 //! milepost-store     logs of records on disk
 //! ```
 //!
@@ -60,6 +61,7 @@
 
 mod cancel;
 mod commit;
+mod conditions;
 mod context;
 mod handles;
 mod history;
@@ -173,7 +175,7 @@ pub mod clock {
 /// Settings of calls: the context of their events, their conditions, and their cancellation.
 pub mod calls {
     pub use crate::cancel::Cancel;
-    pub use crate::commit::conditions::Conditions;
+    pub use crate::conditions::Conditions;
     pub use crate::context::Context;
 }
 

@@ -16,8 +16,8 @@ use milepost_store::{Log, put_body, stored_apart};
 use smallvec::{SmallVec, smallvec};
 
 use crate::commit::committer::{CommitResult, LogAppend, Marked};
-use crate::commit::conditions::Conditions;
 use crate::commit::each_keyed::EventKeys;
+use crate::conditions::Conditions;
 use crate::context::Context;
 use crate::history::checkpoint::Mark;
 

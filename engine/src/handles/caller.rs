@@ -9,7 +9,7 @@ use super::engine::Engine;
 use crate::cancel::Cancel;
 use crate::commit::append::Append;
 use crate::commit::committer::LogAppend;
-use crate::commit::conditions::Conditions;
+use crate::conditions::Conditions;
 use crate::context::Context;
 use crate::history::catalog::Catalog;
 

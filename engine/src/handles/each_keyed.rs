@@ -37,10 +37,6 @@ impl Task {
 impl Lineage {
     /// Appends events, as [`Lineage::append`], for a program that keeps them to append them again
     /// after a failure.
-    ///
-    /// # Errors
-    ///
-    /// As [`Lineage::append`].
     pub fn append_ref(&self, append: &Append) -> Result<Appended> {
         match append.is_each_keyed() {
             true => self.append_each(append.clone()).map(|each| each.appended),

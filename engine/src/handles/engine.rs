@@ -24,7 +24,7 @@ use super::inner::{Anchoring, Inner};
 use super::run_control::RunControls;
 use crate::cancel::Cancel;
 use crate::commit::committer::{BackgroundJob, Committer, Request};
-use crate::commit::conditions::check_key;
+use crate::conditions::check_key;
 use crate::context::Context;
 use crate::handles::background::{self, Snapshotter};
 use crate::handles::lineage::Lineage;

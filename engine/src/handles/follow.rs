@@ -10,7 +10,6 @@ use milepost_codec::{Error, ErrorKind, LineageId, LogId, Offset, Result, TaskNo}
 use milepost_replay::Event;
 use milepost_store::sync::channel::RecvTimeoutError;
 
-use crate::cancel::Cancel;
 use crate::commit::committer::Watch;
 use crate::handles::engine::Engine;
 use crate::handles::task::Task;
@@ -161,7 +160,7 @@ impl Follower {
     /// Returns the follower for a thread of its own, which no caller of it cancels.
     #[cfg(not(shuttle))]
     pub(crate) fn without_caller(mut self) -> Self {
-        self.engine = self.engine.with_cancel(&Cancel::NEVER);
+        self.engine = self.engine.with_cancel(&crate::cancel::Cancel::NEVER);
         self.events = self.events.map(Events::without_cancel);
         self
     }

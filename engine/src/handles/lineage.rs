@@ -230,10 +230,6 @@ impl Lineage {
 
     /// Queues events, as [`Lineage::submit`], for a program that keeps them until they are
     /// accepted.
-    ///
-    /// # Errors
-    ///
-    /// As [`Lineage::submit`].
     pub fn submit_ref(&self, append: &Append) -> Result<Ticket> {
         if append.control_changes().next().is_some() {
             let why = "a change of control is not queued: use append or change_control";

@@ -7,7 +7,7 @@ use milepost_codec::{
 use milepost_store::index::keys::{self, KeyKind};
 use milepost_store::index::{MarkEntry, MarkPlace, TaskEntry};
 
-use crate::commit::conditions::Conditions;
+use crate::conditions::Conditions;
 use crate::context::Context;
 use crate::history::address::{ID_PREFIX_MIN, is_hex};
 use crate::history::ancestry::Ancestry;
@@ -124,12 +124,6 @@ impl Mark {
     /// Returns the conditions.
     pub(crate) fn under(&self) -> &Conditions {
         &self.conditions
-    }
-
-    /// Returns the mark without its conditions, and these.
-    pub(crate) fn apart(mut self) -> (Self, Conditions) {
-        let conditions = std::mem::take(&mut self.conditions);
-        (self, conditions)
     }
 
     /// Declares that the [`Participant`](crate::Participant) of this name has just captured its

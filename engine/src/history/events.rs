@@ -21,7 +21,6 @@ pub(crate) use super::cursor::Cursor;
 use super::cursor::{StretchCursor, step};
 pub(crate) use super::inherited::Inherited;
 use super::readahead::Ahead;
-use crate::cancel::Cancel;
 use crate::history::catalog::Catalog;
 use crate::history::erased::ErasedEvents;
 use milepost_store::Log;
@@ -157,7 +156,7 @@ impl Events {
     /// Returns the events for reads that nothing cancels.
     #[cfg(not(shuttle))]
     pub(crate) fn without_cancel(self) -> Self {
-        Self { catalog: self.catalog.cancelled_by(&Cancel::NEVER), ..self }
+        Self { catalog: self.catalog.cancelled_by(&crate::cancel::Cancel::NEVER), ..self }
     }
 
     /// Extends the range to a later head.

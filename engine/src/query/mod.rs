@@ -96,10 +96,6 @@ impl Query<'_> {
 impl View {
     /// Returns summaries of tasks: see [`Query::summaries`]. A task that is deleted during
     /// the call is left out, and one whose events cannot be read says so.
-    ///
-    /// # Errors
-    ///
-    /// As [`Query::summaries`].
     pub fn summaries(&self, query: &TaskQuery) -> Result<Page<TaskSummary>> {
         let page = self.tasks(query)?;
         let mut items = Vec::with_capacity(page.items.len());
@@ -144,10 +140,6 @@ impl View {
     }
 
     /// Finds the events that set a part of the state of a point: see [`Query::blame`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Query::blame`].
     pub fn blame(&self, point: &Point, pointer: &str, history: bool) -> Result<Blamed> {
         self.shown(point)?;
         self.engine().query().blame(point, pointer, history)
@@ -176,10 +168,6 @@ impl View {
 
     /// Returns the sizes of a user's tasks: see [`Query::task_stats`]. Empty if the view shows the
     /// tasks of another user.
-    ///
-    /// # Errors
-    ///
-    /// As [`Query::task_stats`].
     pub fn task_stats(&self, user: &str) -> Result<Vec<TaskStats>> {
         let viewer = self.viewer();
         if viewer.user.is_some_and(|own| own != user) {

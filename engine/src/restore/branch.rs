@@ -8,7 +8,8 @@ use milepost_store::index::keys;
 
 use crate::commit::append::{Append, Appended};
 use crate::commit::committer::Request;
-use crate::commit::conditions::{self, Conditions};
+use crate::commit::conditions;
+use crate::conditions::Conditions;
 use crate::handles::audit::AuditEvent;
 use crate::handles::engine::Engine;
 use crate::handles::lineage::Lineage;
@@ -16,58 +17,6 @@ use crate::handles::task::Task;
 use crate::handles::view::View;
 use crate::history::events::Ancestry;
 use crate::history::point::Point;
-
-/// Options of a branch: see [`Engine::branch_by`].
-///
-/// ```
-/// use milepost::calls::Conditions;
-/// use milepost::restore::BranchOptions;
-/// use milepost::{Engine, Options};
-///
-/// let engine = Engine::in_memory(Options::default())?;
-/// let task = engine.start_task("essay", "ana")?;
-/// let once = Conditions::new().key("request-17");
-/// let shorter = BranchOptions::new().description("shorter").active().conditions(once);
-/// let branch = engine.branch_by(&task.point(1)?, &shorter)?;
-/// assert_eq!(engine.task("essay")?.lineage().id(), branch.id());
-/// # Ok::<(), milepost::Error>(())
-/// ```
-#[derive(Debug, Clone, Default)]
-pub struct BranchOptions {
-    description: Option<String>,
-    is_active: bool,
-    conditions: Conditions,
-}
-
-impl BranchOptions {
-    /// Creates the options of a branch without a description that leaves the active lineage as it
-    /// is.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets the purpose of the new lineage, in words: at most 1,024 bytes.
-    #[must_use]
-    pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Makes the new lineage the active one.
-    #[must_use]
-    pub fn active(mut self) -> Self {
-        self.is_active = true;
-        self
-    }
-
-    /// Sets the conditions. An expected head is that of the lineage that is active before, and has
-    /// no effect on a branch that does not become active.
-    #[must_use]
-    pub fn conditions(mut self, conditions: Conditions) -> Self {
-        self.conditions = conditions;
-        self
-    }
-}
 
 impl Engine {
     /// Opens a new lineage at a point. The active lineage stays the same.
@@ -82,22 +31,28 @@ impl Engine {
         self.open_branch(point, description, &Conditions::new())
     }
 
-    /// Opens a new lineage at a point, as [`Engine::branch`], by options. With
-    /// [`BranchOptions::active`] it becomes the active lineage, all in one commit. Files stay as
-    /// they are. An [undo](Engine::undo) returns to the lineage before.
+    /// Opens a new lineage at a point, as [`Engine::branch`], under conditions. With `activate` it
+    /// becomes the active lineage, all in one commit. Files stay as they are. An
+    /// [undo](Engine::undo) returns to the lineage before.
     ///
-    /// If a branch was opened so under the key of the conditions, at this point or before it, that
-    /// lineage is returned, and nothing is made active.
+    /// If a branch was opened so under the same key, at this point or before it, that lineage is
+    /// returned, and nothing is made active. An expected head is that of the lineage that is active
+    /// before, and has no effect on a branch that does not become active.
     ///
     /// # Errors
     ///
-    /// As [`Engine::branch`]. `Conflict`: the conditions expect another head of the lineage that is
-    /// active before, or the key was used for something else. `Invalid`: a hook refuses.
-    pub fn branch_by(&self, point: &Point, options: &BranchOptions) -> Result<Lineage> {
-        let BranchOptions { description, is_active, conditions } = options;
-        match is_active {
-            true => self.branch_and_switch(point, description.as_deref(), conditions),
-            false => self.open_branch(point, description.as_deref(), conditions),
+    /// As [`Engine::branch`]. `Conflict`: the head is not the expected one, or the key was used for
+    /// something else. `Invalid`: a hook refuses.
+    pub fn branch_by(
+        &self,
+        point: &Point,
+        description: Option<&str>,
+        activate: bool,
+        conditions: &Conditions,
+    ) -> Result<Lineage> {
+        match activate {
+            true => self.branch_and_switch(point, description, conditions),
+            false => self.open_branch(point, description, conditions),
         }
     }
 
@@ -359,13 +314,15 @@ impl Engine {
 }
 
 impl View {
-    /// Opens a lineage at a point by options: see [`Engine::branch_by`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Engine::branch_by`].
-    pub fn branch_by(&self, point: &Point, options: &BranchOptions) -> Result<Lineage> {
+    /// Opens a lineage at a point under conditions: see [`Engine::branch_by`].
+    pub fn branch_by(
+        &self,
+        point: &Point,
+        description: Option<&str>,
+        activate: bool,
+        conditions: &Conditions,
+    ) -> Result<Lineage> {
         self.shown(point)?;
-        self.engine().branch_by(point, options)
+        self.engine().branch_by(point, description, activate, conditions)
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use milepost_codec::{Error, Result, Scope};
 
-use crate::commit::conditions::Conditions;
+use crate::conditions::Conditions;
 use crate::handles::engine::Engine;
 use crate::handles::lineage::Lineage;
 use crate::handles::participant::Participant;
@@ -200,16 +200,16 @@ impl<'a> Restore<'a> {
     ///
     /// Those of the participants, and:
     ///
-    /// - `Conflict`: a path, or the state of the folder, prevents the restore, the head of the active
-    ///   lineage is not the expected one, the key was used for something else, or the restore to
-    ///   redo also restored files.
+    /// - `Conflict`: a path, or the state of the folder, prevents the restore, the head of the
+    ///   active lineage is not the expected one, the key was used for something else, or the
+    ///   restore to redo also restored files.
     /// - `Corrupt`: the history before the point cannot be read.
     /// - `Invalid`: the description has more than 1,024 bytes, a hook refuses, files are
     ///   to be restored without a participant, or there is no restore to undo, or no undo to take
     ///   back. An undo has no description, and no scope but that of the state; a switch and a redo
     ///   have neither, and no participant.
-    /// - `NotFound`: retention trimmed the point or dropped the lineage, the task was deleted, or the
-    ///   lineage is of another store.
+    /// - `NotFound`: retention trimmed the point or dropped the lineage, the task was deleted, or
+    ///   the lineage is of another store.
     /// - `Unavailable`: another restore of the task is pending, or the restore to undo also
     ///   restored files and no workspace takes part. With the scope of the state none does.
     pub fn run(self) -> Result<Task> {

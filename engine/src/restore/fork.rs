@@ -8,7 +8,7 @@ use milepost_codec::{
 use milepost_store::index::{MarkEntry, keys};
 
 use crate::commit::committer::{LogAppend, Request};
-use crate::commit::conditions::Conditions;
+use crate::conditions::Conditions;
 use crate::handles::audit::{self, AuditEvent};
 use crate::handles::engine::{Engine, registered};
 use crate::handles::inner::Inner;

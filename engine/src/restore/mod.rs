@@ -9,7 +9,6 @@ pub(crate) mod restores;
 pub(crate) mod switch;
 pub(crate) mod two_phase;
 
-pub use self::branch::BranchOptions;
 pub use self::restores::Restores;
 pub use crate::handles::participant::{CaptureContext, PrepareContext};
 pub use crate::handles::participation::Participation;

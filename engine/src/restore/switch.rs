@@ -5,7 +5,8 @@ use milepost_codec::{
 };
 
 use super::last_capture::FolderState;
-use crate::commit::conditions::{self, Conditions};
+use crate::commit::conditions;
+use crate::conditions::Conditions;
 use crate::handles::engine::Engine;
 use crate::handles::lineage::Lineage;
 use crate::handles::task::Task;

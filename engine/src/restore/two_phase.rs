@@ -13,7 +13,7 @@ use milepost_codec::{
 use crate::cancel::Cancel;
 use crate::commit::append::Append;
 use crate::commit::committer::{LogAppend, Request};
-use crate::commit::conditions::Conditions;
+use crate::conditions::Conditions;
 use crate::handles::engine::Engine;
 use crate::handles::lineage::Lineage;
 use crate::handles::participant::{CaptureContext, Participant, PrepareContext};

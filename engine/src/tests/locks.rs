@@ -7,8 +7,8 @@ use std::thread;
 
 use milepost_store::INLINE_MAX;
 
+use crate::calls::Conditions;
 use crate::events::Message;
-use crate::restore::BranchOptions;
 use crate::retention::Policy;
 use crate::{Append, Engine, Mark};
 
@@ -70,7 +70,7 @@ fn no_chunk_is_stored_while_the_structure_is_locked() {
     let point = engine.point("@step-1").unwrap();
     engine.branch_with(&point, None, large()).unwrap();
     stored("branch");
-    engine.branch_by(&point, &BranchOptions::new().active()).unwrap();
+    engine.branch_by(&point, None, true, &Conditions::new()).unwrap();
     let task = engine.restore(&point).run().unwrap();
     task.append(Append::from(large()).mark(Mark::new())).unwrap();
     stored("append");

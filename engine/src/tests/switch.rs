@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use crate::calls::Conditions;
 use crate::events::Message;
-use crate::restore::{BranchOptions, CaptureContext, PendingRestore, PrepareContext};
+use crate::restore::{CaptureContext, PendingRestore, PrepareContext};
 use crate::subscribe::{Followed, LineageChanged};
 use crate::{
     Body, Detail, Engine, Error, ErrorKind, Hook, Lineage, LineageId, Offset, Options, Participant,
@@ -416,8 +416,8 @@ proptest! {
 }
 
 /// Opens and activates a branch at the first event.
-fn activated(engine: &Engine, options: BranchOptions) -> Result<Lineage> {
-    engine.branch_by(&engine.point("essay@1")?, &options.active())
+fn activated(engine: &Engine, description: Option<&str>) -> Result<Lineage> {
+    engine.branch_by(&engine.point("essay@1")?, description, true, &Conditions::new())
 }
 
 #[test]
@@ -426,7 +426,7 @@ fn a_branch_that_is_activated_is_there_and_active_by_one_commit_and_an_undo_retu
     let task = engine.start_task("essay", "ana").unwrap();
     task.append(said("one")).unwrap();
     let commits = engine.store().metrics().commits;
-    let now = activated(&engine, BranchOptions::new().description("two")).unwrap();
+    let now = activated(&engine, Some("two")).unwrap();
     assert_eq!(engine.store().metrics().commits, commits + 1);
     assert_eq!((now.id().0, active(&engine)), (1, 1));
     let info = now.info().unwrap();
@@ -444,7 +444,7 @@ fn a_hook_that_refuses_leaves_no_branch() {
     let hook = Arc::new(Restores(Mutex::new((Vec::new(), true))));
     let engine = Engine::in_memory(Options::default().hook(hook.clone())).unwrap();
     let task = engine.start_task("essay", "ana").unwrap();
-    let error = activated(&engine, BranchOptions::new()).unwrap_err();
+    let error = activated(&engine, None).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert_eq!((task.lineages().unwrap().len(), active(&engine)), (1, 0));
     assert_eq!(hook.0.lock().unwrap().0, ["before 0@1"]);

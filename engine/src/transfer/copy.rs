@@ -4,7 +4,7 @@
 use milepost_codec::{Body, Error, ErrorKind, LineageId, Result};
 
 use super::{Export, ExportItem, ExportTask, Import};
-use crate::commit::conditions::check_key;
+use crate::conditions::check_key;
 use crate::handles::engine::{Engine, check_names};
 use crate::handles::task::Task;
 use crate::handles::view::View;

@@ -21,7 +21,6 @@ mod tasks;
 
 use milepost::integrity::Anchor;
 use milepost::query::Condition;
-use milepost::restore::BranchOptions;
 use milepost::state::{ChangeLimits, diff_states_up_to};
 use milepost::{Engine, Error, Point, Result};
 use milepost_api::{Big, BisectedForm, BranchAsked, LineageForm, RestoredForm, VerifyForm};
@@ -55,14 +54,9 @@ pub fn page_size(given: Option<usize>, default: usize, most: usize) -> Result<us
 ///
 /// As [`View::branch_by`](milepost::View::branch_by).
 pub fn branch(view: &View<'_>, point: &Point, asked: &BranchAsked) -> Result<LineageForm> {
-    let mut options = BranchOptions::new().conditions(view.conditions());
-    if let Some(description) = &asked.description {
-        options = options.description(description);
-    }
-    if asked.activate {
-        options = options.active();
-    }
-    Ok(forms::lineage(view.branch_by(point, &options)?.info()?))
+    let description = asked.description.as_deref();
+    let lineage = view.branch_by(point, description, asked.activate, &view.conditions())?;
+    Ok(forms::lineage(lineage.info()?))
 }
 
 /// Restores the state of a point.

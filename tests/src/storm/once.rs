@@ -5,7 +5,6 @@
 use std::sync::{Arc, Mutex};
 
 use milepost::calls::Conditions;
-use milepost::restore::BranchOptions;
 use milepost::{Engine, ErrorKind, LineageId, Restore, Result, Scope};
 
 use super::acts::{Acts, lock};
@@ -55,8 +54,7 @@ fn ask(
             done(restore)
         }
         Asked::Branch(on, at) => {
-            let options = BranchOptions::new().conditions(once());
-            Ok(engine.branch_by(&point(on, at)?, &options)?.id().0)
+            Ok(engine.branch_by(&point(on, at)?, None, false, &once())?.id().0)
         }
         Asked::Undo => done(engine.undo(task)),
         Asked::Switch(to) => {
