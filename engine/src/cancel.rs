@@ -53,13 +53,10 @@ impl Cancel {
     ///
     /// `Unavailable`: it is set.
     pub fn check(&self) -> Result<()> {
-        match self.is_cancelled() {
-            false => Ok(()),
-            true => {
-                let error = Error::new(ErrorKind::Unavailable, Cancelled.to_string());
-                Err(error.with_source(Cancelled))
-            }
+        if !self.is_cancelled() {
+            return Ok(());
         }
+        Err(Error::new(ErrorKind::Unavailable, Cancelled.to_string()).with_source(Cancelled))
     }
 
     /// Returns `true` if calls failed with this error because they were cancelled.

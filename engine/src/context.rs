@@ -13,13 +13,13 @@ use milepost_codec::Header;
 /// use milepost::events::Message;
 /// use milepost::{Append, Engine, Options};
 ///
+/// let engine = Engine::in_memory(Options::default())?;
+/// let task = engine.with_context(Context::of("ben", "request-17")).start_task("essay", "ana")?;
 /// let mut context = Context::default();
 /// context.actor = Some("optimizer".into());
-/// let engine = Engine::in_memory(Options::default())?;
-/// let task = engine.start_task("essay", "ana")?;
 /// task.append(Append::from(Message::text("user", "hello")).or_context(&context))?;
-/// let said = task.read(1..)?.next().transpose()?.unwrap();
-/// assert_eq!(said.header.actor.as_deref(), Some("optimizer"));
+/// let said = task.read(1..)?.next().transpose()?.unwrap().header;
+/// assert_eq!((said.actor.as_deref(), said.user.as_deref()), (Some("optimizer"), Some("ben")));
 /// # Ok::<(), milepost::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -18,20 +18,6 @@ impl Engine {
     /// handles that come from it, have the context's values where they have none of their own, and
     /// so do `milepost::audit` messages. For the events of a restore, an undo, a cleanup or an
     /// erasure there is no other way to set them.
-    ///
-    /// ```
-    /// use milepost::calls::Context;
-    /// use milepost::{Engine, Options};
-    ///
-    /// let engine = Engine::in_memory(Options::default())?;
-    /// engine.start_task("essay", "ana")?;
-    /// let point = engine.point("essay@0")?;
-    /// let ben = engine.with_context(Context::of("ben", "request-17"));
-    /// let restored = ben.restore(&point).run()?.read(1..)?.next().transpose()?.unwrap();
-    /// assert_eq!(restored.header.user.as_deref(), Some("ben"));
-    /// assert_eq!(restored.header.correlation.as_deref(), Some("request-17"));
-    /// # Ok::<(), milepost::Error>(())
-    /// ```
     #[must_use]
     pub fn with_context(&self, context: Context) -> Self {
         Self { context: Some(Arc::new(context)), ..self.clone() }

@@ -64,7 +64,8 @@ pub struct Importer<'a> {
     asked: &'a ImportAsked,
     names: &'a Names,
     told: Told<'a>,
-    cancel: Cancel,
+    /// The flag that cancels the import.
+    pub(super) cancel: Cancel,
     options: RecordOptions,
     /// Opened for the first input that can be read.
     engine: Option<Engine>,
@@ -105,12 +106,6 @@ impl<'a> Importer<'a> {
         let (stems, report) = (HashMap::new(), Report::default());
         let cancel = Cancel::NEVER;
         Ok(Self { asked, names, told, cancel, options, engine: None, needed, stems, report })
-    }
-
-    /// Sets the flag that cancels the import.
-    #[must_use]
-    pub fn cancelled_by(self, cancel: &Cancel) -> Self {
-        Self { cancel: cancel.clone(), ..self }
     }
 
     /// Imports the inputs in order. With several ones, the failure of one is noted, and the others
