@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The variables that count, with their values. A relative path is none.
+/// The environment variables that Milepost reads, with their values. A relative path counts as
+/// missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     home: Option<PathBuf>,
@@ -81,7 +82,7 @@ impl Environment {
     }
 
     /// Searches PATH for a program. Relative folders in it are skipped: they belong to the current
-    /// folder, which may be anybody's.
+    /// folder, which may belong to any user.
     pub fn program(&self, name: &str) -> Option<PathBuf> {
         let folders = std::env::split_paths(self.path.as_ref()?);
         let files = folders.filter(|folder| folder.is_absolute()).map(|folder| folder.join(name));

@@ -1,4 +1,4 @@
-//! The command of a hook: a guard that does nothing where the program is gone.
+//! The command of a hook: a guard that does nothing if the program is missing.
 //!
 //! ```sh
 //! [ -x '/abs/milepost' ] && '/abs/milepost' agent hook NAME || :
@@ -63,7 +63,7 @@ impl Guard {
         })
     }
 
-    /// Returns `true` if the program is there and can be run.
+    /// Returns `true` if the program exists and can be run.
     pub fn is_alive(&self) -> bool {
         is_program(&self.program)
     }

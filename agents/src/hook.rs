@@ -128,7 +128,7 @@ fn parents() -> Vec<u32> {
     found
 }
 
-/// Returns the parent of a process, where the system says it.
+/// Returns the parent of a process, if the system reports it.
 fn parent_of(process: u32) -> Option<u32> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // `PID (NAME) STATE PARENT ..`, and the name may have any character.

@@ -149,7 +149,7 @@ mod tests {
         let from = 7000 - calls.len() as u64;
         assert!(calls.iter().copied().eq((from..7000).map(call)));
         assert!(times.read(Agent::ClaudeCode).is_empty());
-        // What is left of a call that was cut counts for nothing.
+        // A truncated entry does not count.
         fs::write(dir.path().join("hooks/codex"), [1; CALL + 3]).unwrap();
         assert_eq!(times.read(Agent::Codex).len(), 2048 + 1);
     }

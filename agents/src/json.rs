@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// A reason why a text is no JSON, and its offset.
+/// A reason why a text is not JSON, and its offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct JsonError {
     pub(crate) at: usize,
@@ -32,7 +32,7 @@ pub(crate) struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Returns the offset behind the value.
+    /// Returns the offset after the value.
     pub(crate) fn end(&self) -> usize {
         self.value.span.end
     }
@@ -95,7 +95,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the members of an object or the elements of an array, in their order; none of
+    /// Returns the members of an object or the elements of an array, in their order; nothing for
     /// another value.
     pub(crate) fn parts(&self) -> Vec<Part<'a>> {
         let mut parts = Vec::new();
@@ -222,7 +222,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Reads on behind a value, up to the next one. `false` if all containers are closed.
+    /// Continues after a value, up to the next one. `false` if all containers are closed.
     fn closed(&mut self, open: &mut Vec<u8>) -> Result<bool, JsonError> {
         while let Some(close) = open.last().copied() {
             self.space();

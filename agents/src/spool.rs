@@ -33,7 +33,7 @@ const FAILED: &str = ".failed";
 /// Age of a file that nothing writes any more, in seconds.
 const PART_AGE: u64 = 3600;
 
-/// Most documents: the names of so many are read in a tenth of a second.
+/// Maximum number of documents: the names of so many are read in a tenth of a second.
 const COUNT_MAX: usize = 100_000;
 
 /// The result of putting a document into the spool.
@@ -82,7 +82,7 @@ impl Spool {
     ///
     /// # Errors
     ///
-    /// Errors of the file system. A spool that is not there has no documents.
+    /// Errors of the file system. A missing spool has no documents.
     pub fn waiting(&self, project: &Path) -> io::Result<Vec<PathBuf>> {
         let ending = ending(project.as_os_str().as_bytes());
         let mut found = self.names()?;
@@ -96,7 +96,7 @@ impl Spool {
     ///
     /// # Errors
     ///
-    /// `InvalidData`: the file is none that [`Spool::put`] wrote. Errors of the file system.
+    /// `InvalidData`: [`Spool::put`] did not write the file. Errors of the file system.
     pub fn read(&self, place: &Path) -> io::Result<HookAsked> {
         // A pipe has no end, and its opening waits for a writer.
         let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
@@ -134,7 +134,7 @@ impl Spool {
     ///
     /// # Errors
     ///
-    /// Errors of the file system. A spool that is not there has no documents.
+    /// Errors of the file system. A missing spool has no documents.
     pub fn failed(&self) -> io::Result<usize> {
         let names = self.names()?;
         Ok(names.iter().filter(|name| name.as_bytes().ends_with(FAILED.as_bytes())).count())

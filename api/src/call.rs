@@ -12,6 +12,8 @@ pub enum Method {
     Post,
     /// Sets.
     Put,
+    /// Changes parts.
+    Patch,
     /// Removes.
     Delete,
 }
@@ -36,6 +38,22 @@ pub enum RequestBody {
     Optional,
     /// A JSON object.
     Required,
+}
+
+/// The conditions that a change takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Takes {
+    /// True if it takes an idempotency key.
+    pub key: bool,
+    /// True if it takes an expected head.
+    pub head: bool,
+}
+
+impl Takes {
+    /// Returns all conditions, or none.
+    pub fn all_if(condition: bool) -> Self {
+        Self { key: condition, head: condition }
+    }
 }
 
 /// The query of a request that has none.
@@ -97,6 +115,16 @@ pub trait Call: Sized + Clone + Send + 'static {
         body: Option<Self::Body>,
     ) -> Option<Self>;
 
+    /// Returns the conditions that the request takes.
+    fn takes(&self) -> Takes {
+        Takes::all_if(Self::EFFECT == Effect::Conditional)
+    }
+
+    /// Returns the path of what the request created: a path and the last segment, not encoded.
+    fn location(_answer: &Self::Answer) -> Option<(&'static str, String)> {
+        None
+    }
+
     /// Returns the segments of the path, not encoded.
     fn path(&self) -> Vec<&str> {
         let segments = Self::ROUTE.split('/').skip(1);
@@ -127,8 +155,12 @@ macro_rules! call {
             $(body: $body:ident,)?
         }
         $id:literal of $tag:literal: $effect:ident $method:ident $route:literal
-            -> ($($answer:tt)*) $($text:literal)? $(, $status:literal $why:literal)*
-            $(; head $head:literal, key $key:literal)? $(; tag $tagged:literal)?
+            -> $($created:ident)? ($($answer:tt)*) $($text:literal)?
+            $(, $status:literal $($why:literal)?)*
+            $(; $(head $head:literal,)? key $key:literal)?
+            $(; tag $tagged:literal)? $(; at $place:literal)?
+            $(; new_head $new_head:literal)? $(; repeated $repeated:literal)?
+            $(; takes $takes:expr)?
     ) => {
         $(#[doc = $doc])+
         #[derive(Debug, Clone)]
@@ -150,6 +182,7 @@ macro_rules! call {
 
         impl $name {
             /// Creates a request.
+            #[allow(clippy::new_without_default, reason = "a request may have no parameters")]
             pub fn new(
                 $($field: impl Into<String>,)*
                 $(query: $query,)?
@@ -173,7 +206,7 @@ macro_rules! call {
             const IS_LONG: bool = $crate::call::call!(@long $effect);
             const BODY: $crate::RequestBody =
                 $crate::call::call!(@kind $(optional $optional)? $(required $body)?);
-            const STATUS: u16 = $crate::call::call!(@status $($answer)*);
+            const STATUS: u16 = $crate::call::call!(@status $($created)? ($($answer)*));
 
             type Query = $crate::call::call!(@query $($query)?);
             type Body = $crate::call::call!(@body $($optional)? $($body)?);
@@ -193,6 +226,19 @@ macro_rules! call {
             fn body(&self) -> &Self::Body {
                 $crate::call::call!(@body_of self $($optional)? $($body)?)
             }
+
+            $(
+                fn takes(&self) -> $crate::Takes {
+                    let takes: fn(&Self) -> $crate::Takes = $takes;
+                    takes(self)
+                }
+            )?
+
+            $(
+                fn location(answer: &Self::Answer) -> Option<(&'static str, String)> {
+                    Some(($place, answer.id.to_string()))
+                }
+            )?
 
             fn from_parts(
                 #[allow(unused, reason = "a path may have no names")]
@@ -220,11 +266,12 @@ macro_rules! call {
             $crate::call::call!(@problems $effect [$(optional $optional)? $(required $body)?]
                 [$(#[doc = $doc])+] [$method, path = $route, tag = $tag, operation_id = $id]
                 [Names, $($query,)? $(
-                    ("If-Match" = Option<String>, Header, description = $head),
+                    $(("If-Match" = Option<String>, Header, description = $head),)?
                     ("Idempotency-Key" = Option<String>, Header, description = $key),
                 )?]
-                [($($answer)*) $($text)? $(tag $tagged)?]
-                [$((status = $status, description = $why),)*]
+                [$($created)? ($($answer)*) $(($text))? $(tag $tagged)? $(at $place)?
+                    $(new_head $new_head)? $(repeated $repeated)?]
+                [$((status = $status $(, description = $why)?),)*]
             );
 
             impl $crate::Described for $name {
@@ -259,21 +306,18 @@ macro_rules! call {
             @success [request_body = $body,] [$crate::problems::WriteProblems] $($rest)*
         );
     };
-    (@success $body:tt $problems:tt $docs:tt $route:tt $params:tt [() $text:literal] $more:tt) => {
+    (@success $body:tt $problems:tt $docs:tt $route:tt $params:tt
+        [() ($text:literal)] $more:tt
+    ) => {
         $crate::call::call!(@path $body $problems $docs $route $params
             [status = 204, description = $text] $more
         );
     };
-    (@success $body:tt $problems:tt $docs:tt $route:tt $params:tt [($($answer:tt)+)] $more:tt) => {
-        $crate::call::call!(@path $body $problems $docs $route $params
-            [status = 200, body = $($answer)+] $more
-        );
-    };
     (@success $body:tt $problems:tt $docs:tt $route:tt $params:tt
-        [($($answer:tt)+) $text:literal] $more:tt
+        [($($answer:tt)+) $(($text:literal))?] $more:tt
     ) => {
         $crate::call::call!(@path $body $problems $docs $route $params
-            [status = 200, description = $text, body = $($answer)+] $more
+            [status = 200, $(description = $text,)? body = $($answer)+] $more
         );
     };
     (@success $body:tt $problems:tt $docs:tt $route:tt [$($params:tt)*]
@@ -292,6 +336,50 @@ macro_rules! call {
             [(status = 304, description = "It is known"), $($more)*]
         );
     };
+    (@success $body:tt $problems:tt $docs:tt $route:tt $params:tt
+        [($($answer:tt)+) new_head $text:literal] $more:tt
+    ) => {
+        $crate::call::call!(@path $body $problems $docs $route $params
+            [
+                status = 200,
+                body = $($answer)+,
+                headers(("ETag" = String, description = $text))
+            ]
+            $more
+        );
+    };
+    (@success $body:tt $problems:tt $docs:tt $route:tt $params:tt
+        [created ($($answer:tt)+) new_head $text:literal repeated $repeated:literal]
+        [$($more:tt)*]
+    ) => {
+        $crate::call::call!(@path $body $problems $docs $route $params
+            [
+                status = 201,
+                body = $($answer)+,
+                headers(("ETag" = String, description = $text))
+            ]
+            [(status = 200, description = $repeated, body = $($answer)+), $($more)*]
+        );
+    };
+    (@success $body:tt $problems:tt $docs:tt $route:tt $params:tt
+        [created ($($answer:tt)+) at $place:literal] $more:tt
+    ) => {
+        $crate::call::call!(@path $body $problems $docs $route $params
+            [
+                status = 201,
+                body = $($answer)+,
+                headers(("Location" = String, description = "Its path"))
+            ]
+            $more
+        );
+    };
+    (@success $body:tt $problems:tt $docs:tt $route:tt $params:tt
+        [created ($($answer:tt)+) $(($text:literal))?] $more:tt
+    ) => {
+        $crate::call::call!(@path $body $problems $docs $route $params
+            [status = 201, $(description = $text,)? body = $($answer)+] $more
+        );
+    };
     (@path [$($body:tt)*] [$($problems:tt)+] [$($docs:tt)+] [$($route:tt)+] [$($params:tt)*]
         [$($success:tt)+] [$($more:tt)*]
     ) => {
@@ -308,6 +396,7 @@ macro_rules! call {
     (@method get) => { $crate::Method::Get };
     (@method post) => { $crate::Method::Post };
     (@method put) => { $crate::Method::Put };
+    (@method patch) => { $crate::Method::Patch };
     (@method delete) => { $crate::Method::Delete };
     (@effect change) => { $crate::Effect::Change };
     (@effect conditional) => { $crate::Effect::Conditional };
@@ -315,8 +404,9 @@ macro_rules! call {
     (@long long) => { true };
     (@long long_list) => { true };
     (@long $short:ident) => { false };
-    (@status) => { 204 };
-    (@status $($answer:tt)+) => { 200 };
+    (@status ()) => { 204 };
+    (@status ($($answer:tt)+)) => { 200 };
+    (@status created ($($answer:tt)+)) => { 201 };
     (@kind) => { $crate::RequestBody::Empty };
     (@kind optional $body:ident) => { $crate::RequestBody::Optional };
     (@kind required $body:ident) => { $crate::RequestBody::Required };

@@ -19,6 +19,9 @@ pub struct RetentionForm {
     pub total: RetainedTotal,
     /// Captured folders to remove; `null` after the cleanup, or if they cannot be known.
     pub captures: Option<CapturesForm>,
+    /// The reason why the captured folders to remove cannot be known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub captures_error: Option<String>,
     /// The file of the backup, as a path in the store's folder, if the request asked for one and
     /// something was removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]

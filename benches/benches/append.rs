@@ -1,4 +1,5 @@
-//! Durable appends beside their peers. Each is one sync of the disk that the store is on.
+//! Durable appends next to those of other stores. Each is one sync of the disk that the store is
+//! on.
 #![expect(missing_docs, clippy::unwrap_used, reason = "a bench")]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};

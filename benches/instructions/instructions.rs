@@ -1,13 +1,14 @@
-//! How many instructions the hot paths take, counted by callgrind: the same however busy a machine is. It has no instructions of its
-//! own for SHA-256, so that a checkpoint's id counts for more here than it takes.
+//! Instructions of the hot paths, counted by callgrind: the count does not depend on the load of
+//! the machine. Callgrind does not know the SHA-256 instructions, so a checkpoint's id counts for
+//! more here than it costs.
 //!
 //! ```text
 //! cargo install gungraun-runner --version =0.20.0    # and valgrind, from the system
 //! just instructions
 //! ```
 //!
-//! A limit is some 5 % above what was counted when it was set. A change that goes over it either costs what it should not, or
-//! says here that it is worth it.
+//! A limit is some 5 % above the count at the time it was set. A change that exceeds it either is a
+//! regression, or raises the limit with a reason here.
 
 #![expect(missing_docs, clippy::unwrap_used, reason = "a bench")]
 
@@ -18,7 +19,7 @@ use gungraun::{Callgrind, EventKind};
 use milepost::events::{Message, StepFinished, StepStarted};
 use milepost::{Append, Body, Engine, Mark, Options, Task};
 
-/// So many events, or checkpoints, are in each count.
+/// The number of events, or checkpoints, in each count.
 const MANY: u64 = 1000;
 
 fn limit(instructions: u64) -> LibraryBenchmarkConfig {
@@ -35,7 +36,7 @@ fn message(number: u64) -> Body {
     Message::text("user", &text.repeat(16)).into()
 }
 
-/// A store in memory with one task, and so many messages in it.
+/// Makes a store in memory with one task of this many messages.
 fn store(messages: u64) -> (Engine, Task) {
     let engine = Engine::in_memory(Options::default().snapshots(false)).unwrap();
     let task = engine.start_task("run", "somebody").unwrap();

@@ -69,9 +69,9 @@ impl Rounds {
         Self { round, size: size * times, times: times as usize }
     }
 
-    /// The events of one round: 256 MB of events take the memory of two rounds. Each round has its number in the
-    /// middle of its long messages: a store that has equal bodies once would have one round otherwise. What comes
-    /// again within a round stays.
+    /// The events of one round: 256 MB of events take the memory of two rounds. Each round has its
+    /// number in the middle of its long messages: a store that deduplicates would have one round
+    /// otherwise. Repetitions within a round stay.
     pub fn round(&self, number: usize) -> Vec<Body> {
         self.round.iter().map(|body| numbered(body, number)).collect()
     }

@@ -1,9 +1,9 @@
-//! What the benches share: events to write, peers to write them to, and how to time both.
+//! Shared code of the benches: events to write, other stores to write them to, and clocks for both.
 //!
 //! ```text
 //! corpus.rs     events: real recorded runs where they are there, else generated ones
 //! trees.rs      folders of generated files
-//! peers/        what users would use instead: SQLite as an event table, a bare file, a shadow git repository
+//! peers/        the alternatives: SQLite as an event table, a bare file, a shadow git repository
 //! measure.rs    alternating rounds, medians, ratios
 //! rows/         one row of the design's targets each
 //! served/       the service under load
@@ -24,7 +24,7 @@ pub mod rows;
 pub mod served;
 pub mod trees;
 
-/// The `milepost` command, built beside this program.
+/// Returns the path of the `milepost` command, built into the same folder as this program.
 pub fn program() -> std::path::PathBuf {
     let program = std::env::current_exe().unwrap().with_file_name("milepost");
     let build = "`cargo build --release -p milepost-cli` makes it";

@@ -38,7 +38,7 @@ pub fn peak_mib() -> f64 {
     peak / 1024.0
 }
 
-/// One line of the table: a figure, what it is compared with, and what it should be.
+/// Prints one line of the table: a figure, its alternative, and its target.
 pub fn row(what: &str, ours: String, peer: String, ratio: f64, target: f64, at_most: bool) {
     let met = if at_most { ratio <= target } else { ratio >= target };
     let sign = if at_most { "<=" } else { ">=" };

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What lines are made of. With the numbers between them the small tree, as one `tar`, is packed 3.3 times by
-/// `zstd -1` and 3.8 times by `gzip`.
+/// Words of the lines. With the numbers between them the small tree, as one `tar`, is packed 3.3
+/// times by `zstd -1` and 3.8 times by `gzip`.
 const WORDS: [&str; 64] = [
     "the", "self", "let", "value", "return", "if", "in", "path", "error", "file", "match", "fn",
     "state", "event", "read", "write", "of", "and", "offset", "lineage", "result", "some", "none",
@@ -15,13 +15,13 @@ const WORDS: [&str; 64] = [
     "folder", "snapshot",
 ];
 
-/// What names end with.
+/// Extensions of the file names.
 const ENDS: [&str; 6] = ["rs", "py", "ts", "md", "json", "txt"];
 
 /// Folders in a folder.
 const FOLDERS: u64 = 6;
 
-/// How large the largest file is, in files of middle size.
+/// Size of the largest file, in files of middle size.
 const LARGEST: f64 = 100.0;
 
 /// The seed of the content; that of changes is another one.
@@ -82,8 +82,8 @@ impl Numbers {
     }
 }
 
-/// A folder of generated files, below a folder of its own that has a `.git`, so that no rules of folders above it
-/// decide what is captured.
+/// A folder of generated files, below a folder of its own that has a `.git`, so that no rules of
+/// folders above it affect captures.
 #[derive(Debug)]
 pub struct Tree {
     folder: PathBuf,
@@ -92,7 +92,8 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// So many files of so many bytes together, their sizes about log-normal, 20 to 40 entries a folder.
+    /// Makes this many files of this many bytes together, their sizes about log-normal, 20 to 40
+    /// entries a folder.
     pub fn make(place: &Path, files: usize, bytes: u64) -> Self {
         let mut tree = Self::empty(place);
         let mut numbers = Numbers(SEED);
@@ -138,17 +139,17 @@ impl Tree {
         Self { folder, files: Vec::new(), changes: Numbers(SEED.rotate_left(32)) }
     }
 
-    /// Where it is.
+    /// Returns its folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// How many files there are.
+    /// Returns its number of files.
     pub fn files(&self) -> u64 {
         self.files.len() as u64
     }
 
-    /// Puts a new line into so many files, each somewhere, and writes them as an editor does.
+    /// Puts a new line into this many files, each somewhere, and writes them as an editor does.
     pub fn change(&mut self, files: usize) {
         for _ in 0..files {
             let nth = self.changes.below(self.files.len() as u64) as usize;
@@ -164,13 +165,13 @@ impl Tree {
     }
 }
 
-/// Syncs the file system of a folder, so that nobody pays for what another wrote.
+/// Syncs the file system of a folder, so that a measurement does not pay for earlier writes.
 pub fn settle(folder: &Path) {
     let done = Command::new("sync").arg("-f").arg(folder).status().unwrap();
     assert!(done.success());
 }
 
-/// What a folder takes on the disk, in whole blocks.
+/// Returns the disk space of a folder, in whole blocks.
 pub fn blocks(folder: &Path) -> u64 {
     use std::os::unix::fs::MetadataExt;
     let mut sum = 0;

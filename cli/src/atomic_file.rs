@@ -26,7 +26,7 @@ pub struct WholeFile {
 enum To {
     /// A temporary file in the folder of the target, and the target.
     Beside(BufWriter<NamedTempFile>, PathBuf),
-    /// A pipe or a device. Written bytes cannot be taken back.
+    /// A pipe or a device. Written bytes cannot be undone.
     Straight(BufWriter<File>),
 }
 

@@ -71,8 +71,8 @@ fn addresses(begun: &OsStr) -> Vec<CompletionCandidate> {
     })
 }
 
-/// Returns `true` if a shell takes a text as one plain word. Names come from anybody who could
-/// append to the store, and bash inserts a candidate as it is.
+/// Returns `true` if a shell takes a text as one plain word. Names come from any writer of the
+/// store, and bash inserts a candidate as it is.
 fn is_plain(text: &str) -> bool {
     text.chars().all(|c| c.is_alphanumeric() || "-._@~/%:+=,".contains(c))
 }

@@ -137,7 +137,7 @@ fn given(of: &Command, arguments: &[OsString]) -> BTreeSet<String> {
         if let Some(long) = text.strip_prefix("--") {
             names.insert(long.split('=').next().unwrap_or_default().to_owned());
         } else if let Some(letters) = text.strip_prefix('-') {
-            // Of `-n5` the letter, and of `-20` the count.
+            // The letter of `-n5`, and the count of `-20`.
             let of_letter = |letter: char| {
                 let mut all = of.get_arguments();
                 let found = all.find(|one| one.get_short() == Some(letter));

@@ -125,6 +125,11 @@ impl Failure {
         self
     }
 
+    /// Returns `true` if this is the hint.
+    pub fn has_hint(&self, hint: &str) -> bool {
+        self.hint.as_deref() == Some(hint)
+    }
+
     /// Adds a hint, unless there is one.
     #[must_use]
     pub fn or_hint(self, hint: &str) -> Self {

@@ -136,7 +136,7 @@ fn files_and_folders_that_install_made_go_again() {
         assert_eq!(mode(&home.path(name)), 0o600, "{name}");
         assert_eq!(mode(home.path(name).parent().unwrap()), 0o700, "{name}");
     }
-    // What the agent wrote in between stays.
+    // The removal keeps what the agent wrote in between.
     home.write(".codex/auth.json", "{}");
     let done = home.json("agent uninstall --all --json");
     let removed = |one: &&Value| one["removed"] == true;
@@ -176,7 +176,7 @@ fn files_of_our_own_come_and_go_as_a_whole() {
         let installed = of.unwrap()["user"]["installed"].as_array().unwrap().len();
         assert_eq!(installed, hooks, "{agent}");
     }
-    // A program that is gone is seen there, too, and written anew.
+    // The installed script names a missing program there, too, and is replaced.
     let text = home.read(".cline/hooks/TaskStart");
     let here = fs::canonicalize(env!("CARGO_BIN_EXE_milepost")).unwrap().display().to_string();
     home.write(".cline/hooks/TaskStart", &text.replace(&here, "/gone/milepost"));
@@ -191,7 +191,7 @@ fn files_of_our_own_come_and_go_as_a_whole() {
     for folder in [".cline", ".config", ".copilot"] {
         assert!(!home.path(folder).exists(), "{folder}");
     }
-    // What the user has next to it stays.
+    // The removal keeps the user's own files next to it.
     home.write(".cline/hooks/PreToolUse.py", "print('{}')\n");
     home.say("agent install cline").ok();
     home.say("agent uninstall cline").ok();

@@ -24,7 +24,7 @@ fn hook(place: &Place, line: &str) -> Command {
     command
 }
 
-/// Runs a hook with a document, and returns what it printed.
+/// Runs a hook with a document, and returns its output.
 #[track_caller]
 fn told(mut command: Command, document: &[u8]) -> String {
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();

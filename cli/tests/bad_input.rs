@@ -1,4 +1,4 @@
-//! What cannot be done: a clear error, what to do next, the right exit code, nothing half written.
+//! Impossible requests: a clear error, the next step, the right exit code, nothing half written.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -292,7 +292,7 @@ fn prefix(id: CheckpointId) -> [u8; 4] {
     *id.0.first_chunk().unwrap()
 }
 
-/// The random origin of a task, which stands in the journal behind its name and user.
+/// Returns the random origin of a task, which follows its name and user in the journal.
 fn origin(place: &Place, task: &str) -> Origin {
     let mut needle = task.as_bytes().to_vec();
     needle.extend(b"\x03ada");

@@ -49,7 +49,7 @@ fn tasks_are_chosen_by_name_and_outcome_and_ordered() {
     let steps = |task: &Value| text(task, "steps").parse::<u64>().unwrap();
     let by_steps = place.items("tasks --sort steps");
     assert!(by_steps.as_array().unwrap().is_sorted_by_key(|task| std::cmp::Reverse(steps(task))));
-    // What a limit leaves out of a sorted list is counted.
+    // Entries of a sorted list that a limit leaves out are counted.
     let cut = place.say("tasks --sort name --limit 2 --json");
     assert!(cut.err.contains(&format!("{} tasks more", names.len() - 2)), "{cut:?}");
     let listed: Value = serde_json::from_str(&cut.out).unwrap();
@@ -400,7 +400,7 @@ fn every_reader_prints_numbers_and_texts_that_a_rust_value_cannot_hold() {
         for reader in readers {
             place.say(reader).ok();
             let json = place.say(&format!("{reader} --json")).ok();
-            // Of these the value is a part of the answer.
+            // The answers of these contain the value.
             let has_value = ["show odd@2", "show odd@4", "state odd", "search 1e400"];
             assert!(!has_value.contains(&reader) || json.contains("1e400"), "{reader}: {json}");
         }

@@ -1,4 +1,4 @@
-//! What the service is configured by: a file, the environment, flags.
+//! Configuration of the service: a file, the environment, flags.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 

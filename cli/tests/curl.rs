@@ -1,4 +1,4 @@
-//! The lines of curl in docs/HTTP.md do what they say, and there is one for each route.
+//! The lines of curl in docs/HTTP.md work, and there is one for each route.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -78,7 +78,7 @@ fn each_line_does_well_and_each_route_has_one() {
     assert!(routes > 20);
 }
 
-/// Whether a line asks for a route.
+/// Returns `true` if a line requests a route.
 fn is_of(line: &str, method: &str, path: &str) -> bool {
     let asked = match line.split("-X ").nth(1) {
         Some(rest) => rest.split(' ').next().unwrap().to_lowercase(),

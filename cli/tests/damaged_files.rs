@@ -1,6 +1,5 @@
 //! Databases, folders of checkpoint files, exports and shares, damaged at each position of a
-//! sample: nothing panics, what is left out ends the command with a failure, and the input is
-//! named.
+//! sample: nothing panics, a command with omissions fails, and the input is named.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -20,7 +19,7 @@ const OVERWRITTEN: usize = 16;
 /// Detection of content that an import does not have.
 #[derive(Clone, Copy)]
 enum Checked {
-    /// The input has hashes: a complete import has every event as it was.
+    /// The input has hashes: a complete import has every event unchanged.
     Content,
     /// A changed value may go unseen, such as the parent of a row: a complete import has as many
     /// checkpoints.

@@ -1,4 +1,4 @@
-//! What is taken away for good: `delete`, `erase`, `compact`.
+//! Permanent removal: `delete`, `erase`, `compact`.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -203,7 +203,7 @@ fn a_compaction_names_the_files_that_it_did_not_look_into() {
     );
 }
 
-/// Whether a file below a folder has these bytes in it.
+/// Returns `true` if a file below a folder contains these bytes.
 fn holds(dir: &Path, bytes: &[u8]) -> bool {
     fs::read_dir(dir).unwrap().any(|entry| {
         let path = entry.unwrap().path();

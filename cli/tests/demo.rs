@@ -39,7 +39,7 @@ fn the_demo_loses_nothing_and_ends_better_in_the_end() {
     let scores = scores(&demo);
     assert!(scores[2] < scores[1], "{scores:?}");
 
-    // What it printed is what is in the store.
+    // Its output describes the content of the store.
     let task = text(&demo, "task");
     let state = place.json(&format!("--store kept state {task}"));
     assert_eq!(state["control"], "idle");

@@ -67,7 +67,7 @@ const LOOKS: &[&str] = &[
     "cleanup --dry-run --keep 1",
     "stats --user ada",
     "verify run",
-    // What cannot be met is refused in the same words.
+    // Conditions that are not met fail with the same message.
     "show run@99",
     "show run",
     "log nope --utc",
@@ -171,7 +171,7 @@ fn what_is_done_through_the_socket_is_done_as_here() {
             "{line}"
         );
     }
-    // What the service stores beside its events makes them larger.
+    // The service records more with its events: sizes differ, counts do not.
     for place in [&one, &other] {
         let out = place.say("cleanup --task run --keep 2 --yes").ok();
         assert!(out.contains("4 checkpoints and 6 events are gone"), "{out}");
@@ -187,7 +187,7 @@ fn what_is_done_through_the_socket_is_done_as_here() {
     let state = |place: &Place| place.json("state run")["artifacts"].clone();
     assert_eq!(state(&one), state(&other));
     drop(serving);
-    // What was done there is there when nobody has it open any more.
+    // The events of both processes are there after both have closed the store.
     assert_eq!(kinds(&one), kinds(&other));
 }
 
@@ -311,7 +311,7 @@ fn a_run_that_is_recorded_from_a_pipe_is_watched_and_steered_meanwhile() {
     let kinds: Vec<_> = place.lines("log live --kind message --kind guidance_given");
     let kinds: Vec<_> = kinds.iter().map(|event| event["kind"].clone()).collect();
     assert_eq!(kinds, ["message", "guidance_given", "message"]);
-    // Who follows gets what is there, and then what comes, also where the task goes back.
+    // A follower receives the existing events, then the new ones, also after a restore.
     let mut following = place.command(["log", "live", "--follow", "-n", "1", "--json"]);
     let mut following = following.stdout(Stdio::piped()).spawn().unwrap();
     let mut came = BufReader::new(following.stdout.take().unwrap()).lines();

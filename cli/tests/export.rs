@@ -41,7 +41,7 @@ fn lines(export: &str) -> Vec<Value> {
     export.lines().map(line).collect()
 }
 
-/// Nothing of what was refused is there, and what is there is whole.
+/// Asserts that nothing of a refused import exists, and that the rest is complete.
 #[track_caller]
 fn assert_nothing(place: &Place) {
     if place.store().exists() {
@@ -160,7 +160,7 @@ fn a_task_that_is_there_is_refused_or_copied_under_another_name() {
     place.say("import all.jsonl --as one").failed(1, "--as names one task");
 }
 
-/// The digest of the lines is made right again, so that what is behind it is looked at.
+/// Corrects the digest of the lines, so that the reader gets past it.
 fn mended(lines: &[&str]) -> String {
     let (end, before) = lines.split_last().unwrap();
     let mut text = before.join("\n");
@@ -255,7 +255,7 @@ fn an_import_that_is_killed_leaves_no_half_task() {
     let to = beside(&file);
     let mut child =
         to.command(["import", "-"]).stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    // What a pipe and a buffer hold is read last: most of the half that is written was taken.
+    // The pipe and a buffer hold the end unread: most of the written half was taken.
     let half = &file.as_bytes()[..file.len() / 4 * 3];
     assert!(half.len() > 4 << 20);
     child.stdin.as_mut().unwrap().write_all(half).unwrap();
@@ -357,7 +357,7 @@ fn ctrl_c_leaves_nothing_of_a_file() {
     }
 }
 
-/// What is left of files that are not whole.
+/// Returns the remains of incomplete files.
 fn parts(place: &Place) -> Vec<String> {
     let entries = fs::read_dir(place.path(".")).unwrap();
     let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name();

@@ -51,7 +51,8 @@ fn saved(folder: &Path) {
         json!({"status": "success", "error": "slow", "metadata": ["no object"]}),
         json!({"status": "success", "tags": ["a", {"b": null}], "metadata": null}),
         json!({"step_name": "12", "timestamp": "2024-11-16T10:30:45", "state": "text"}),
-        json!({"step_name": "", "id": "no name of a file/ä", "timestamp": "2024-11-16T12:30:45+02:00"}),
+        json!({"step_name": "", "id": "no name of a file/ä",
+            "timestamp": "2024-11-16T12:30:45+02:00"}),
     ];
     for (step, fields) in (20..).zip(odd) {
         let mut file = checkpoint("other execution", step);

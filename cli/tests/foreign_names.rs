@@ -1,5 +1,5 @@
 //! A store from elsewhere cannot make the command write outside of it, wait for a pipe or believe
-//! settings that are none.
+//! forged settings.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 

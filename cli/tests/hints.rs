@@ -4,7 +4,7 @@
 //! backquotes. `hints/scenes.txt` has scenes that print them; each command that a scene prints is
 //! executed as it is printed. A text that no scene prints fails the test, unless it is in
 //! `hints/without_scene.txt`, below the reason (`# ..`). That list only gets shorter:
-//! `MILEPOST_HINTS=update` takes out what has a scene.
+//! `MILEPOST_HINTS=update` removes texts with a scene.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 

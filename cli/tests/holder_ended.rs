@@ -18,13 +18,13 @@ use common::{Place, Serving};
 enum Ends {
     /// Ends without reading the request.
     Before(&'static str),
-    /// Does what was asked, and loses the answer.
+    /// Executes the request, and loses the answer.
     BeforeTheAnswer(&'static str),
     /// Its answer is its last one.
     Behind(&'static str),
 }
 
-/// Starts a service of the store of a place, and passes on what comes to its socket until it ends.
+/// Serves the store of a place, and relays the connections of its socket until it ends.
 fn serve(place: &Place, ends: Ends) -> JoinHandle<()> {
     let serving = Serving::of(place);
     let socket = place.store().join("server/socket");

@@ -1,5 +1,4 @@
-//! Commands of `hooks.json`: what they can read, and documents that are posted elsewhere (004,
-//! plugins).
+//! Commands of `hooks.json`: their input, and documents that are posted elsewhere (004, plugins).
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 

@@ -231,7 +231,7 @@ fn going_back_does_not_bring_checkpoints_in_again() {
         "they are on another lineage"
     );
     assert_eq!(place.lines("log exec-001"), before);
-    // What is new goes on where the task goes on, from the state that is there.
+    // New entries continue at the task's head, from its state.
     save(&place.path("old"), &checkpoint("exec-001", 3));
     place.say("import old").ok();
     assert_state(&place, &checkpoint("exec-001", 3));

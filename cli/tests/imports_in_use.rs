@@ -116,7 +116,7 @@ fn files_and_folders_are_imported_through_the_socket_as_here() {
     both("import cut.export").failed(3, "cut");
     both("import shared.export --json").ok();
     both("import shared.export --as copy").ok();
-    // What cannot be imported is said in the same words.
+    // A failed import has the same message.
     both("record typo.jsonl");
     both("record typo.jsonl --strict --task strict");
     both("record typo.jsonl --allow-unknown --task known");
@@ -276,7 +276,7 @@ fn an_interrupt_cancels_an_import_and_the_next_one_continues() {
     };
     let (input, message) = at(&job);
     assert!(input == "long.jsonl" && message.ends_with("before stays"), "{job}");
-    // What was recorded before stays, as after a kill.
+    // Events recorded before the failure stay, as after a kill.
     let before = place.lines("log long").len();
     assert!(before < 60_000, "{before}");
     // An export is imported whole or not at all.

@@ -100,7 +100,7 @@ fn folders_are_captured_restored_and_undone_through_the_socket_as_here() {
     both("recover work").ok();
     both("compact").ok();
     both("compact --dry-run").ok();
-    // What cannot be done is refused in the same words.
+    // A failed job has the same message.
     both("capture nowhere").failed(1, "nowhere");
     both("capture work --label 17").failed(1, "digits");
     both("rollback work@nope").failed(1, "nope");

@@ -179,7 +179,8 @@ fn of_a_list_in_messagepack_that_grew_only_the_new_items_are_stored() {
     place.say("import made.sqlite").ok();
     assert_eq!(variables(&place, "lg:t"), grown);
     let patches = place.lines("log lg:t --kind variables_patched");
-    let added = json!([{"op": "add", "path": "/m/-", "value": 2}, {"op": "add", "path": "/n", "value": null}]);
+    let added = json!([{"op": "add", "path": "/m/-", "value": 2},
+        {"op": "add", "path": "/n", "value": null}]);
     assert_eq!(patches[1]["body"]["patch"], added);
     let events = place.lines("log lg:t --kind application");
     assert!(events[1].to_string().len() < 2000, "{}", events[1]);

@@ -52,7 +52,8 @@ fn what_somebody_did_in_the_store_meanwhile_is_not_in_the_values_of_a_checkpoint
     let connection = empty(&place);
     add(&connection, "1", None, &json!({"a": 1}));
     place.say("import made.sqlite").ok();
-    let patch = json!([{"op": "add", "path": "/mine", "value": 7}, {"op": "add", "path": "/a", "value": 0}]);
+    let patch = json!([{"op": "add", "path": "/mine", "value": 7},
+        {"op": "add", "path": "/a", "value": 0}]);
     let line = json!({"kind": "variables_patched", "form": "patch", "patch": patch});
     place.write("mine.jsonl", line.to_string());
     place.say("record mine.jsonl --task lg:t").ok();
@@ -60,8 +61,8 @@ fn what_somebody_did_in_the_store_meanwhile_is_not_in_the_values_of_a_checkpoint
     add(&connection, "2", Some("1"), &json!({"a": 1, "b": 2}));
     place.say("import made.sqlite").ok();
     assert_eq!(at(&place, "2"), json!({"a": 1, "b": 2}));
-    // On a lineage of somebody's own it is not written to.
-    // Behind what checkpoint 1 is made of.
+    // An import never writes to a lineage of the user. This one forks after the events of
+    // checkpoint 1.
     place.say("restore lg:t@5").ok();
     let own = number(&place.json("lineages lg:t")[2], "head");
     add(&connection, "3", Some("2"), &json!({"b": 3}));
@@ -303,7 +304,12 @@ fn fill(connection: &Connection, tree: &[(Option<usize>, Value)], there: impl Fn
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 16, max_shrink_iters: 40, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 16,
+        max_shrink_iters: 40,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn in_parts_and_in_any_order_each_checkpoint_has_its_values(

@@ -1,4 +1,4 @@
-//! What `log` prints, in which order, and how it draws lineages.
+//! Output of `log`: its content, its order, and its drawing of lineages.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -27,7 +27,7 @@ fn recorded(most: u64) -> Place {
     place
 }
 
-/// What is printed as JSON, in its order.
+/// Returns the JSON output, in its order.
 fn printed(place: &Place, line: &str) -> Vec<Value> {
     let out = place.run(line.split(' ').chain(["--json"])).ok();
     out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -78,7 +78,7 @@ fn a_step_is_from_its_beginning_to_its_end() {
     assert_eq!(offsets(&place, "log a --step 3 -n 1"), [11]);
     assert_eq!(offsets(&place, "log a --step 3 --kind message"), [10]);
     assert_eq!(offsets(&place, "log a --step 99"), [] as [u64; 0]);
-    // What a restore cut off ends where the new lineage begins.
+    // A lineage that a restore left ends at the fork of the new one.
     place.say("restore a/0@10").ok();
     assert_eq!(offsets(&place, "log a --step 3"), [9]);
 }
@@ -262,7 +262,7 @@ fn seed_001_a_branch_is_a_lineage_of_its_own_and_the_task_stays_where_it_is() {
     assert_eq!(heads(&place.say("tasks --json").ok()), heads(&before));
     let shown = place.say("lineages run").ok();
     assert!(shown.contains("a try") && shown.contains("again"), "{shown}");
-    // What the command says to do next works.
+    // The command's suggested next step works.
     let state = place.say("state run/1 --json").ok();
     place.say("log run/1").ok();
     place.say("restore run/1").ok();

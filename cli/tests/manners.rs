@@ -1,4 +1,4 @@
-//! How commands behave towards who reads them.
+//! Conventions of commands for terminals, pipes and signals.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 

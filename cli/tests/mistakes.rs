@@ -47,7 +47,7 @@ fn split(line: &str) -> Vec<String> {
     words
 }
 
-/// Runs a row as text and as JSON. Returns what is wrong.
+/// Runs a row as text and as JSON. Returns the errors.
 fn wrong(
     (line, code, message, hint): Row,
     command: &dyn Fn(Vec<String>) -> Command,

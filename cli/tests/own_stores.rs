@@ -1,5 +1,5 @@
-//! A store that the user neither made here nor trusts changes no folder that was not named, takes
-//! nothing back unasked and lets nobody in.
+//! A store that the user neither created here nor trusts changes no folder that was not named,
+//! undoes no restore unasked and gives no access.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -118,7 +118,7 @@ fn the_home_goes_back_only_with_anyway_on_the_command_line() {
     assert_eq!(content(&place), "two");
 }
 
-/// A restore to `first` whose process died after the folder went back.
+/// A restore to `first` whose process died after the folder was restored.
 fn cut(place: &Place) {
     let engine = Engine::open(place.store(), Options::default()).unwrap();
     let workspace = Workspace::open(place.path("work"), WorkspaceOptions::default()).unwrap();
@@ -129,7 +129,7 @@ fn cut(place: &Place) {
     assert_eq!(content(place), "one");
 }
 
-/// A workspace that goes back and then is as one whose process died.
+/// A workspace that restores and then fails like one whose process died.
 struct Dying(std::sync::Arc<dyn milepost::Participant>);
 
 fn dead<T>() -> milepost::Result<T> {

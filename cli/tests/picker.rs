@@ -82,7 +82,7 @@ fn unchanged() -> Ended {
     Ended { code: 0, text: "nothing was changed".into() }
 }
 
-/// The cells of a screen, without what is another each time: ids and times.
+/// Returns the cells of a screen, without ids and times, which differ each time.
 fn timeless(screen: &str) -> String {
     let cell = |cell: &str| {
         let cell = cell.trim();
@@ -205,7 +205,7 @@ fn what_is_picked_is_restored_and_the_lines_of_restore_are_printed() {
     terminal.press("y");
     let ended = terminal.ended();
     assert_eq!((ended.code, ended.text.as_str()), (0, said.trim_end()));
-    // It is the checkpoint that is named in what is recorded, here and there.
+    // Recorded events name the checkpoint, here and there.
     for place in [&place, &other] {
         assert_eq!(lineages(place, "essay"), 2);
         assert_eq!(lineages(place, "tuning"), 1);
@@ -384,7 +384,7 @@ fn files_go_back_too_where_some_were_captured() {
     assert!(ended.text.contains("with the files of"), "{ended:?}");
     assert_eq!(fs::read_to_string(place.path("work/draft.md")).unwrap(), "one");
     assert_eq!(lineages(&place, "essay"), 2);
-    // What stands in the way is said as `rollback` says it, and nothing is done.
+    // A conflict has the same message as in `rollback`, and the files stay unchanged.
     place.write("work/draft.md", "mine");
     let mut terminal = open(&place, "checkpoint", WIDE);
     terminal.press("two");

@@ -1,4 +1,4 @@
-//! docs/pictures shows what is printed: the pictures are made from the output of the command.
+//! docs/pictures shows real output: the pictures are made from the output of the command.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -86,7 +86,7 @@ fn matches(pattern: &str, line: &str) -> bool {
     pattern == line
 }
 
-/// The colour of a line, by what it says.
+/// Returns the colour of a line, by its content.
 fn color(line: &str) -> &'static str {
     let says = |words: &[&str]| words.iter().any(|word| line.contains(word));
     match line {

@@ -1,4 +1,4 @@
-//! Questions on a terminal: each stands below the plan that it is about.
+//! Questions on a terminal: each follows the plan that it is about.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 

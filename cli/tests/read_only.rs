@@ -15,7 +15,7 @@ use std::process::{Child, Command, Stdio};
 use common::{Place, Ran};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
-/// Commands that read, and what they print is the same every time.
+/// Reading commands whose output is the same every time.
 const READS: [&str; 23] = [
     "tasks --json",
     "lineages run",
@@ -42,7 +42,7 @@ const READS: [&str; 23] = [
     "verify --states",
 ];
 
-/// Commands that change something, each with what it is about.
+/// Commands that change something, each with its object.
 const WRITES: [&str; 9] = [
     "mark run later",
     "restore run@3",
@@ -190,7 +190,7 @@ fn a_program_that_is_stopped_and_whose_socket_does_not_answer_keeps_no_command_f
     refused.failed(1, "is open in process");
     assert!(refused.err.contains("does not answer"), "{refused:?}");
     assert!(tree(&place.store()) == files, "something in the store changed");
-    // Once it goes on, it is asked.
+    // Once the program continues, the command sends it the request.
     program.send(Signal::CONT);
     place.say("tasks").ok();
     place.say("mark run later").ok();

@@ -74,7 +74,7 @@ impl Shell {
         command
     }
 
-    /// Runs a line, or says what is wrong with it.
+    /// Runs a line; returns its error.
     fn run(&mut self, line: &str) -> Result<(), String> {
         if let Some(service) = line.strip_suffix(" &") {
             return self.start(service);

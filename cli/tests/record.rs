@@ -137,7 +137,7 @@ fn trials_fork_exactly_where_they_part_ways() {
     assert_eq!(failed.as_array().unwrap().len(), 2);
 }
 
-/// What was said and what tools returned, in order.
+/// Returns messages and results of tools, in order.
 fn contents(state: &Value) -> Vec<&Value> {
     let messages = state["messages"].as_array().unwrap().iter();
     messages
@@ -163,7 +163,7 @@ fn a_piped_line_is_durable_before_the_next_is_read() {
         assert_eq!(ack["offset"], number.to_string());
         said.push(ack);
     }
-    // Nobody asks it to end in good order.
+    // The kill leaves no time for an orderly end.
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(place.lines("log live").len(), 6);

@@ -9,7 +9,7 @@ use std::fs;
 use common::{Place, text};
 use serde_json::Value;
 
-/// Changes one byte in the middle of what the journal's newest segment holds.
+/// Changes one byte in the middle of the used part of the journal's newest segment.
 fn edit_journal(place: &Place) {
     let journal = place.store().join("journal");
     let mut segments: Vec<_> = (fs::read_dir(journal).unwrap())

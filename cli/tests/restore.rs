@@ -37,7 +37,7 @@ fn from_zero(engine: &Engine, checkpoint: &Checkpoint) -> Vec<u8> {
     RunReducer.encode(&state).unwrap()
 }
 
-/// Goes back to every checkpoint of every task; gives how many there were.
+/// Restores every checkpoint of every task; returns their number.
 fn go_back_everywhere(engine: &Engine) -> usize {
     let every = Some(usize::MAX);
     let tasks = TaskQuery { limit: every, ..Default::default() };

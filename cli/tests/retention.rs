@@ -1,4 +1,5 @@
-//! Which checkpoints and events go and which stay: `cleanup`, pins, and what the rest shows of it.
+//! Checkpoints and events that a policy removes or keeps: `cleanup`, pins, and their effect on
+//! other commands.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -137,7 +138,7 @@ fn a_cleanup_that_nobody_confirmed_shows_its_plan_and_removes_nothing() {
     let plan: Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(plan["dry_run"], true);
     assert_eq!(lists(&place), before);
-    // Where nothing goes there is nothing to ask.
+    // A cleanup that removes nothing asks no question.
     place.say("cleanup --keep 1000").ok();
 }
 

@@ -1,4 +1,4 @@
-//! `run`: a command with what it printed, how it ended and what it did to the folder.
+//! `run`: a command with its output, its end and its changes to the folder.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -45,7 +45,7 @@ fn ran(place: &Place, options: &str, text: &str) -> Output {
     script(place, options, text).output().unwrap()
 }
 
-/// The call recorded last, and what it gave.
+/// Returns the call recorded last, and its result.
 #[track_caller]
 fn recorded(place: &Place) -> (Value, Value) {
     let log = place.lines("log essay");
@@ -59,7 +59,7 @@ fn recorded(place: &Place) -> (Value, Value) {
     (call, returned)
 }
 
-/// What was recorded of one stream.
+/// Returns the recorded output of one stream.
 fn printed(returned: &Value, stream: &str) -> Vec<u8> {
     let pieces = returned["output"]["output"].as_array().unwrap().iter();
     let of = |piece: &Value| match &piece[stream] {

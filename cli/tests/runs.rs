@@ -15,7 +15,8 @@ fn messages() -> Value {
         {"role": "system", "content": "be brief"},
         {"role": "user", "content": "what is in a?", "name": "ana"},
         {"role": "assistant", "content": null, "tool_calls": [
-            {"id": "c1", "type": "function", "function": {"name": "cat", "arguments": "{\"file\": \"a\"}"}},
+            {"id": "c1", "type": "function",
+                "function": {"name": "cat", "arguments": "{\"file\": \"a\"}"}},
         ]},
         {"role": "tool", "tool_call_id": "c1", "content": "x = 1"},
         {"role": "assistant", "content": "x is 1", "refusal": null},
@@ -167,7 +168,10 @@ fn a_store_in_use_is_said_to_be() {
 #[test]
 fn nothing_of_a_document_goes_in_where_a_part_of_it_is_refused() {
     let place = Place::new();
-    let entry = |id: Value| json!({"task_id": id, "reward": 1, "traj": [{"role": "user", "content": "hi"}], "trial": 0});
+    let entry = |id: Value| {
+        let said = json!({"role": "user", "content": "hi"});
+        json!({"task_id": id, "reward": 1, "traj": [said], "trial": 0})
+    };
     place.write("two.json", json!([entry(json!(1)), entry(json!("a\u{0}b"))]).to_string());
     let ran = place.say("import two.json");
     assert_eq!(ran.code, 1, "{ran:?}");

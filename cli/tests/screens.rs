@@ -1,8 +1,8 @@
-//! What every command shows of one store, which stays as it is: `screens/store.jsonl`, made by
+//! Output of every command on one store, which does not change: `screens/store.jsonl`, made by
 //! `screens/make`.
 //!
-//! `cargo insta review`, or `INSTA_UPDATE=always cargo test -p milepost-cli --test screens`, takes
-//! what is shown now.
+//! `cargo insta review`, or `INSTA_UPDATE=always cargo test -p milepost-cli --test screens`,
+//! accepts the current screens.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -33,7 +33,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// What is typed, what is printed, and the exit code where that is not 0.
+/// Returns command lines, their output, and each exit code other than 0.
 fn shown(place: &Place, lines: &[&str]) -> String {
     let mut text = String::new();
     for line in lines {
@@ -47,8 +47,8 @@ fn shown(place: &Place, lines: &[&str]) -> String {
     text
 }
 
-/// Compares with what was shown before. Where the test runs, sizes on the disk and what is made now
-/// are another each time.
+/// Compares with the accepted screens. Sizes on the disk and new ids and times differ each time,
+/// and are left out.
 fn same(name: &str, place: &Place, text: &str) {
     let dir = place.dir.path().canonicalize().unwrap();
     let text = text.replace(&*dir.to_string_lossy(), "[here]");
@@ -302,7 +302,7 @@ fn help() {
     for name in HELP {
         let line = format!("{name} -h");
         let shown = shown(&place, &[line.trim()]);
-        // What every command takes stands once.
+        // Options of every command are listed once.
         let own = shown.split("\nEverywhere:\n").collect::<Vec<_>>();
         match own[..] {
             [before, after] if !name.is_empty() => {

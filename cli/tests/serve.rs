@@ -1,4 +1,4 @@
-//! The store over HTTP, and the tokens that it lets in.
+//! The store over HTTP, and its tokens.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -48,7 +48,7 @@ impl Service {
         Self { child, at }
     }
 
-    /// Status and body of what is asked.
+    /// Returns status and body of a request.
     fn ask(&self, method: &str, path: &str, token: Option<&str>, body: &str) -> (u16, String) {
         let stream = TcpStream::connect(&self.at).unwrap();
         self.ask_on(stream, (method, path), token, body)
@@ -88,7 +88,7 @@ impl Service {
         rustix::process::kill_process(pid, signal).unwrap();
     }
 
-    /// Asks it to stop; its exit code and what it said on standard error.
+    /// Asks it to stop; returns its exit code and its standard error.
     fn stop(mut self) -> (Option<i32>, String) {
         self.send(rustix::process::Signal::TERM);
         let code = self.child.wait().unwrap().code();
@@ -201,7 +201,7 @@ fn a_store_is_served_and_stops_cleanly() {
     let (status, list) = service.get("/api/v1/tasks/run/checkpoints", None);
     assert_eq!(status, 200, "{list}");
     assert_eq!(list["data"]["total"], list["data"]["checkpoints"].as_array().unwrap().len());
-    // The store is in use meanwhile: the service has it, and is asked.
+    // The store is in use by the service, which answers the command.
     assert!(place.run(["tasks"]).ok().contains("history_only"));
     place.run(["mark", "run", "good"]).ok();
     let (code, said) = service.stop();
@@ -367,7 +367,7 @@ fn seed_001_ac4_a_client_that_only_posts_gets_a_checkpoint_a_step_and_one_when_i
     assert_eq!(service.stop().0, Some(0));
 }
 
-/// What curl prints.
+/// Runs curl.
 fn curl(args: &[&str]) -> std::process::Output {
     let mut command = std::process::Command::new("curl");
     command.arg("-sS").args(args);

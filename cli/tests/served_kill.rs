@@ -1,5 +1,5 @@
-//! H1: a service that is killed under load has every append that it answered with a 2xx; and what
-//! was not answered is there once or not at all, and asked again with its key it is there once.
+//! H1: a service that is killed under load has every append that it answered with a 2xx; other
+//! appends are there once or not at all, and once after a repetition with their key.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -53,7 +53,7 @@ fn append(at: &str, key: &str) -> Option<(u16, Value)> {
     post(at, "/v1/tasks/essay/events", Some(key), &body)
 }
 
-/// Where each message is: it is there once.
+/// Returns the address of each message, and asserts that it is there once.
 fn messages(place: &Place) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for event in place.lines("--json log essay") {
@@ -72,7 +72,7 @@ fn a_service_that_is_killed_under_load_has_every_append_that_it_answered() {
     let (mut child, mut at) = serve(&place);
     let made = post(&at, "/v1/tasks", None, r#"{"id": "essay"}"#);
     assert_eq!(made.map(|(status, _)| status), Some(201));
-    // What was answered, and where; what was asked and not answered.
+    // Answered messages with their addresses; requests without an answer are not in it.
     let answered: Mutex<BTreeMap<String, String>> = Mutex::default();
     for round in 0..ROUNDS {
         let unknown: Mutex<Vec<String>> = Mutex::default();

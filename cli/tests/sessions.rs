@@ -28,7 +28,7 @@ use common::{Place, number, text};
 use made::{Made, SESSION, call, result, said};
 use serde_json::{Value, json};
 
-/// What the messages of a state say, one after another; calls and results by what they are.
+/// Returns the messages of a state in order; calls and results by their kinds.
 fn conversation(place: &Place, address: &str) -> Vec<String> {
     let state = place.json(&format!("state {address} --messages all"));
     let entries = state["messages"].as_array().unwrap().iter();
@@ -270,7 +270,7 @@ fn a_task_of_something_else_is_not_written_to() {
     let refused = place.say("import session.jsonl --as run");
     refused.failed(4, "the task run exists already, and is not from here");
     assert_eq!(place.lines("log run").len(), 3);
-    // Of another format, by an import too.
+    // Another format, through an import too.
     let database = common::fixture("langgraph/checkpoints.sqlite");
     fs::copy(database, place.path("checkpoints.sqlite")).unwrap();
     place.say("import checkpoints.sqlite").ok();

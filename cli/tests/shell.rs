@@ -1,4 +1,4 @@
-//! What shells and `man` get.
+//! Completions of shells, and manual pages.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -9,7 +9,7 @@ use std::process::Command;
 
 use common::Place;
 
-/// What is completed behind these words, the last of which is begun.
+/// Returns the completions of these words, of which the last is incomplete.
 fn completed(place: &Place, words: &[&str]) -> Vec<String> {
     let mut command = place.command(["--", "milepost"]);
     command.args(words);
@@ -37,7 +37,7 @@ fn commands_tasks_and_checkpoints_are_completed() {
     assert_eq!(labels, ["run@later", "run@early"]);
     assert_eq!(completed(&place, &["show", "run@e"]), ["run@early"]);
     assert_eq!(completed(&place, &["log", "run", "--kind", "step_fa"]), ["step_failed"]);
-    // Where there is no store nothing is said.
+    // Without a store there are no completions.
     assert_eq!(completed(&Place::new(), &["log", "re"]), [] as [&str; 0]);
 }
 
@@ -51,7 +51,7 @@ fn each_shell_gets_a_script() {
     place.run(["completions", "tcsh"]).failed(2, "tcsh");
 }
 
-/// What a shell says that has the command on its path.
+/// Returns the output of a shell that has the command on its path.
 fn in_shell(shell: &str, args: &[&str]) -> Option<String> {
     let milepost = Path::new(env!("CARGO_BIN_EXE_milepost")).parent().unwrap();
     let path = format!("{}:{}", milepost.display(), std::env::var("PATH").unwrap());

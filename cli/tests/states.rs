@@ -33,7 +33,7 @@ fn place() -> (Place, Engine) {
     (place, engine)
 }
 
-/// Checks what a command prints, here and through the socket of another program.
+/// Checks the output of a command, here and through the socket of another program.
 fn same(place: &Place, engine: Engine, lines: &[&str]) -> Vec<String> {
     let attached = milepost_server::attach(&engine).unwrap();
     let there: Vec<String> = lines.iter().map(|line| place.say(line).ok()).collect();

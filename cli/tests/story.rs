@@ -12,8 +12,8 @@ fn scored() -> Place {
     let place = Place::new();
     let line = |step: u64| {
         let score = if step < 23 { 10 } else { 1 };
-        json!({"kind": "variables_patched", "form": "merge", "patch": {"score": score, "step": step}})
-            .to_string()
+        let patch = json!({"score": score, "step": step});
+        json!({"kind": "variables_patched", "form": "merge", "patch": patch}).to_string()
     };
     let lines: Vec<String> = (1..=40).map(line).collect();
     place.write("t.jsonl", lines.join("\n"));
@@ -112,7 +112,7 @@ fn bisect_refuses_what_it_cannot_search() {
 fn a_command_says_what_a_state_is_with_its_exit_code() {
     let place = scored();
     let found = culprit(&place);
-    // It cannot say of each fourth step, which is the one in the middle too.
+    // Its answer is unknown for each fourth step, which includes the one in the middle.
     let script = r#"
         step=$(tr ',{' '\n\n' | sed -n 's/.*"step":\([0-9][0-9]*\).*/\1/p' | head -n 1)
         echo "asked of $step"

@@ -1,6 +1,6 @@
 //! A service survives its users: one token does its worst, and another user's appends go through.
 //!
-//! Runs where `MILEPOST_HOSTILE_SECONDS` says for how long, and prints what it measured;
+//! Runs for `MILEPOST_HOSTILE_SECONDS`, and prints its measurements;
 //! `MILEPOST_HOSTILE_USES=looks,blames` picks some of the uses.
 
 // tidy: one measurement with all its uses
@@ -34,7 +34,7 @@ const P99: Duration = Duration::from_millis(50);
 /// The time for which an unread answer and an idle connection are kept.
 const HELD: Duration = Duration::from_secs(15);
 
-/// A name, and what one thread of so many does again and again.
+/// A name, and the work that each of some threads repeats.
 type Worst = (&'static str, usize, fn(&Service, usize));
 
 const WORST: [Worst; 15] = [
@@ -58,7 +58,7 @@ const WORST: [Worst; 15] = [
 struct Service {
     at: String,
     token: String,
-    /// Answers by what was asked and their status; 0 where none came.
+    /// Answers by request and status; 0 for none.
     answers: Mutex<BTreeMap<(&'static str, u16), u64>>,
     stop: AtomicBool,
 }
@@ -89,7 +89,7 @@ impl Service {
         let request = self.request(&self.token, method, path, close, body);
         let answer = TcpStream::connect(&self.at).and_then(|mut stream| {
             stream.set_read_timeout(Some(Duration::from_secs(90)))?;
-            // What is refused early is answered before all was sent.
+            // The service rejects the request before it has read all of it.
             let _ = stream.write_all(&request);
             let mut came = Vec::new();
             let _ = stream.read_to_end(&mut came);
@@ -129,7 +129,7 @@ impl Service {
     }
 }
 
-/// An object of so many small ones.
+/// Makes an object of this many small ones.
 fn fields(count: usize, seed: usize) -> Value {
     let field = |n: usize| (format!("{n:x}"), json!({"a": [n + seed]}));
     Value::Object((0..count).map(field).collect())
@@ -296,7 +296,7 @@ fn serve(place: &Place) -> (Child, String) {
     (child, at.trim().trim_end_matches('/').to_owned())
 }
 
-/// Prints what the process holds, and what of it is counted, each second.
+/// Prints the memory of the process, and its counted part, each second.
 fn watched(child: u32, service: &Service, admin: &str) {
     let begun = Instant::now();
     while !service.is_over() {

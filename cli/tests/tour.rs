@@ -1,4 +1,4 @@
-//! docs/TOUR.md shows what is printed: every command of it is run, in its order.
+//! docs/TOUR.md shows real output: every command of it is run, in its order.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -29,7 +29,7 @@ fn written_anew(page: &str) -> String {
             }
             (None, line) => block = line.strip_prefix("```"),
             (Some("jsonl"), line) => file.push_str(&format!("{line}\n")),
-            // What was printed another time.
+            // Output of an earlier command.
             (Some("console"), line) if !line.starts_with("$ ") => continue,
             (Some(_), _) => {}
         }
@@ -42,7 +42,7 @@ fn written_anew(page: &str) -> String {
     written
 }
 
-/// What a command prints, on both outputs.
+/// Returns the output of a command on both streams.
 fn printed(place: &Place, command: &str) -> String {
     let milepost = Path::new(env!("CARGO_BIN_EXE_milepost")).parent().unwrap();
     let path = std::env::var("PATH").unwrap();
@@ -54,11 +54,11 @@ fn printed(place: &Place, command: &str) -> String {
     text
 }
 
-/// The page without what is another each time: times, ids and hashes.
+/// Returns the page without times, ids and hashes, which differ each time.
 fn timeless(page: &str) -> String {
     let mut text = String::new();
     for line in page.lines() {
-        // How events are stored together is another matter each time.
+        // The grouping of events in blocks differs from run to run.
         if let Some((tasks, _)) = line.split_once(" lineages, ") {
             text.push_str(tasks);
             continue;

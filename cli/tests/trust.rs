@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use common::{Place, Ran, text};
 use serde_json::{Value, json};
 
-/// A hook that adds what it gets to a file of this name in the place.
+/// Makes a hook that adds its input to a file of this name in the place.
 fn scribe(place: &Place, file: &str, on: &[&str]) -> Value {
     let file = place.path(file).display().to_string();
     json!({"on": on, "run": ["sh", "-c", "cat >> \"$0\"", file]})
@@ -44,7 +44,7 @@ fn ran(place: &Place, file: &str) -> Vec<String> {
     text.lines().map(of).collect()
 }
 
-/// It did what it was asked, and said this on standard error, in one line.
+/// Asserts success with this one line on standard error.
 #[track_caller]
 fn warned(ran: &Ran, what: &str) {
     assert_eq!((ran.code, ran.err.lines().count()), (0, 1), "{ran:?}");

@@ -15,7 +15,7 @@ use milepost::{Engine, Options};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-/// A page that is open, and what it printed. It is killed where a test ends before it.
+/// A page that is open, and its output. It is killed on drop.
 struct Page {
     child: Child,
     said: String,
@@ -68,7 +68,7 @@ fn answer(mut from: BufReader<TcpStream>) -> (u16, String) {
     (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
 }
 
-/// Status and body of what is asked.
+/// Returns status and body of a request.
 fn ask(at: &str, line: &str, session: &str, body: &str) -> (u16, String) {
     let session = match session {
         "" => String::new(),

@@ -300,11 +300,11 @@ fn what_a_repair_lost_is_stored_again_by_the_next_capture() {
     assert!(number(&again, "stored") > 0, "{again}");
     let out = place.command(["cat", "essay", "large"]).output().unwrap();
     assert!(out.stdout == bytes, "{} bytes", out.stdout.len());
-    // What was repaired counts until it is acknowledged.
+    // A repair is reported until it is acknowledged.
     assert_eq!(place.say("verify").code, 3);
     place.say("verify --acknowledge");
     place.say("verify").ok();
-    // Where nothing is wrong, nothing is let go of.
+    // Without damage, acknowledging removes nothing.
     while number(&place.json("capture work --task essay"), "read") > 0 {}
     assert_eq!(place.say("repair").ok(), "nothing to mend\n");
     assert_eq!(number(&place.json("capture work --task essay"), "read"), 0);

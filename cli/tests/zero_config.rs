@@ -99,7 +99,7 @@ fn the_default_list_can_be_left_and_one_of_its_names_included() {
     assert!(project.say("site", "files site").ok().contains("dist/app.js"));
     project.say("site", "capture --no-default-ignores").ok();
     assert!(project.say("site", "files site").ok().contains("build.log"));
-    // What is recorded once stays recorded.
+    // A file that was captured once stays in captures.
     project.place.write("site/build.log", "changed");
     project.say("site", "capture").ok();
     assert_eq!(project.say("site", "cat site build.log").ok(), "changed");

@@ -10,9 +10,9 @@ use crate::error::Result;
 use crate::retry::RetryRule;
 
 impl Client {
-    /// Attaches data to the checkpoint that has an alias, whether it is marked already or later.
-    /// An attachment whose writer and index are there already is left out, so that a repeated call
-    /// does nothing. With a negative index the last one counts: such a call is retried only if no
+    /// Attaches data to the checkpoint that has an alias, whether it is marked already or later. An
+    /// attachment whose writer and index exist already is left out, so that a repeated call does
+    /// nothing. With a negative index the last one counts: such a call is retried only if no
     /// connection was made.
     ///
     /// # Errors

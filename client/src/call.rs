@@ -29,33 +29,52 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Those of the operation, and those of a request.
+    /// Errors of the operation, and those of a request.
     pub async fn call<C: Call>(&self, call: &C) -> Result<C::Answer> {
+        self.call_under(call, &Conditions::default()).await
+    }
+
+    /// Performs an operation under conditions.
+    pub(crate) async fn call_under<C: Call>(
+        &self,
+        call: &C,
+        conditions: &Conditions,
+    ) -> Result<C::Answer> {
         let method = match C::METHOD {
             Method::Get => reqwest::Method::GET,
             Method::Post => reqwest::Method::POST,
             Method::Put => reqwest::Method::PUT,
+            Method::Patch => reqwest::Method::PATCH,
             Method::Delete => reqwest::Method::DELETE,
         };
         let mut request = self.request(method, call.path())?;
         request = match C::EFFECT {
             Effect::Read => request.retry(RetryRule::Always),
-            Effect::Change => request,
-            Effect::Conditional => Conditions::default().on(request)?,
+            Effect::Change | Effect::Conditional if call.takes().key => conditions.on(request)?,
+            Effect::Change | Effect::Conditional => conditions.add_explicit(request)?,
         };
         let query = serde_json::to_value(call.query());
-        let query = query.map_err(|error| request.invalid(error.to_string()))?;
-        for (name, value) in query.as_object().into_iter().flatten() {
-            let value = match value {
-                Value::Null => None,
-                Value::String(text) => Some(text.clone()),
-                other => Some(other.to_string()),
-            };
-            request = request.query(name, value);
+        for (name, value) in pairs(query.map_err(|error| request.invalid(error.to_string()))?) {
+            request = request.query(&name, Some(value));
         }
         if C::BODY != RequestBody::Empty {
             request = request.json(call.body())?;
         }
         request.read().await
+    }
+}
+
+/// Returns the parameters of a query: the fields of an object, or a list of pairs.
+fn pairs(query: Value) -> Vec<(String, String)> {
+    let text = |value: Value| match value {
+        Value::Null => None,
+        Value::String(text) => Some(text),
+        other => Some(other.to_string()),
+    };
+    match query {
+        Value::Object(fields) => {
+            fields.into_iter().filter_map(|(name, value)| Some((name, text(value)?))).collect()
+        }
+        list => serde_json::from_value(list).unwrap_or_default(),
     }
 }

@@ -1,10 +1,9 @@
 //! Checkpoints.
 
-use milepost_api::{Big, CheckpointForm, CheckpointGiven, MarkGiven};
+use milepost_api::{Big, CheckpointForm, CheckpointGiven, MarkGiven, calls};
 use milepost_codec::{Json, LineageId, MarkCause, MarkStatus};
 
 use crate::client::Client;
-use crate::conditions::Conditions;
 use crate::error::Result;
 
 /// A checkpoint to mark.
@@ -91,8 +90,6 @@ impl Client {
     ///
     /// `NotFound`: no such task. `Conflict`: another lineage was activated.
     pub async fn mark(&self, task: &str, mark: Mark) -> Result<CheckpointForm> {
-        let path = ["v1", "tasks", task, "checkpoints"];
-        let request = self.post(path, &mark.0)?;
-        Conditions::default().on(request)?.read().await
+        self.call(&calls::Mark::new(task, mark.0)).await
     }
 }

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use milepost_api::{AppendedForm, ControlAsked, ControlForm, GuidanceAsked};
+use milepost_api::{AppendedForm, ControlAsked, ControlForm, Fields, GuidanceAsked, calls};
 use milepost_codec::{Json, RunControl};
-use reqwest::Method;
 
 use crate::client::Client;
 use crate::conditions::{Conditions, conditions};
@@ -136,9 +135,8 @@ impl Client {
         task: &str,
         change: impl Into<ChangeControl>,
     ) -> Result<ControlForm> {
-        let change = change.into();
-        let request = self.post(["v1", "tasks", task, "control"], &change.request)?;
-        change.conditions.on(request)?.read().await
+        let ChangeControl { request, conditions } = change.into();
+        self.call_under(&calls::Control::new(task, request), &conditions).await
     }
 
     /// Gives guidance. Retries take effect once: see [the crate](crate#asking-again).
@@ -148,9 +146,8 @@ impl Client {
     /// `NotFound`: no such task. `Conflict`: the head is a different one, or the key was used for
     /// another request.
     pub async fn guide(&self, task: &str, guidance: impl Into<Guidance>) -> Result<AppendedForm> {
-        let guidance = guidance.into();
-        let request = self.post(["v1", "tasks", task, "guidance"], &guidance.request)?;
-        guidance.conditions.on(request)?.read().await
+        let Guidance { request, conditions } = guidance.into();
+        self.call_under(&calls::Guide::new(task, request), &conditions).await
     }
 
     /// Sets and removes artifacts. Retries take effect once: see [the crate](crate#asking-again).
@@ -160,8 +157,7 @@ impl Client {
     /// `NotFound`: no such task. `Invalid`: the edit is empty. `Conflict`: the head is a different
     /// one, or the key was used for another request.
     pub async fn edit_artifacts(&self, task: &str, edit: EditArtifacts) -> Result<AppendedForm> {
-        let request = self.request(Method::PATCH, ["v1", "tasks", task, "artifacts"])?;
-        let request = edit.conditions.on(request)?.json(&edit.artifacts)?;
-        request.read().await
+        let EditArtifacts { artifacts, conditions } = edit;
+        self.call_under(&calls::EditArtifacts::new(task, Fields(artifacts)), &conditions).await
     }
 }

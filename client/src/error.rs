@@ -26,7 +26,7 @@ pub enum ErrorKind {
     NotFound,
     /// The path does not support the method: the service has another version, or is not Milepost.
     MethodNotAllowed,
-    /// Another change came first: read [`Error::head`] and decide again.
+    /// Another change was committed first: read [`Error::head`] and decide again.
     Conflict,
     /// The request's body is too large, or the answer would be.
     TooLarge,
@@ -150,7 +150,7 @@ impl Error {
         self.0.instance.as_deref()
     }
 
-    /// Returns the next step, if it is more than the kind says.
+    /// Returns the next step, if it adds something to the kind.
     pub fn remedy(&self) -> Option<&Remedy> {
         self.0.remedy.as_ref()
     }

@@ -1,7 +1,8 @@
 //! A client for a Milepost service: append, read, follow and control from another process.
 //!
 //! `milepost serve` listens on an address; a program with an open store listens on a socket in it
-//! (`milepost_server::attach`). [`Client`] has a method for each route of `/v1` in `docs/HTTP.md`.
+//! (`milepost_server::attach`). [`Client::call`] performs the operations
+//! of [`calls`], and [`Client`] has a method for each other route of `/v1` in `docs/HTTP.md`.
 //! Answers use the structures of [`api`], events those of [`codec`].
 //!
 //! ```no_run
@@ -128,7 +129,6 @@ pub use files::FileBytes;
 pub use follow::{Followed, Following, Place, Start};
 pub use maintenance::{Retention, Verify};
 pub use raw_request::RawRequest;
-pub use readings::SeriesQuery;
 pub use restores::Restore;
 pub use states::{CheckpointStates, StatesQuery};
 pub use tasks::{NewTask, SummaryQuery};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use milepost_api::{Big, RetentionAsked, RetentionForm, VerifyAsked, VerifyForm};
+use milepost_api::{Big, RetentionAsked, RetentionForm, VerifyAsked, VerifyForm, calls};
 use milepost_codec::{CheckpointId, Json};
 
 use crate::client::Client;
@@ -146,7 +146,8 @@ impl Verify {
         self
     }
 
-    /// Also compares the whole store with an earlier result of [`Client::anchor`].
+    /// Also compares the whole store with an earlier result of
+    /// [`Anchor`](milepost_api::calls::Anchor).
     #[must_use]
     pub fn anchor(mut self, anchor: Json) -> Self {
         self.0.anchor = Some(anchor);
@@ -160,30 +161,20 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// `Forbidden`: the caller is no admin. `NotFound`: no such task. `Timeout`: the verification
-    /// takes longer than a request may.
+    /// `Forbidden`: the caller is not an admin. `NotFound`: no such task. `Timeout`: the
+    /// verification takes longer than a request may.
     pub async fn verify(&self, verify: &Verify) -> Result<VerifyForm> {
-        self.post(["v1", "verify"], &verify.0)?.read().await
-    }
-
-    /// Returns the heads of the store, to keep elsewhere and verify against later. For admins.
-    ///
-    /// # Errors
-    ///
-    /// `Forbidden`: the caller is no admin.
-    pub async fn anchor(&self) -> Result<Json> {
-        self.get(["v1", "anchor"])?.read().await
+        self.call(&calls::Verify::new(verify.0.clone())).await
     }
 
     /// Returns the effects of a cleanup without changing anything. For admins.
     ///
     /// # Errors
     ///
-    /// `Forbidden`: the caller is no admin. `NotFound`: no such task. `Invalid`: the policy names a
-    /// user and a task.
+    /// `Forbidden`: the caller is not an admin. `NotFound`: no such task. `Invalid`: the policy
+    /// names a user and a task.
     pub async fn plan_retention(&self, policy: &Retention) -> Result<RetentionForm> {
-        let request = self.post(["v1", "retention", "plan"], &policy.0)?;
-        request.retry(RetryRule::Always).read().await
+        self.call(&calls::PlanRetention::new(policy.0.clone())).await
     }
 
     /// Removes old checkpoints and the events that become unneeded. For admins. A task that fails
@@ -193,7 +184,7 @@ impl Client {
     ///
     /// As [`Client::plan_retention`]. `Timeout`: the cleanup continues in the service.
     pub async fn retain(&self, policy: &Retention) -> Result<RetentionForm> {
-        self.post(["v1", "retention"], &policy.0)?.read().await
+        self.call(&calls::Retain::new(policy.0.clone())).await
     }
 
     /// Checks that the service answers, without retries.

@@ -1,13 +1,10 @@
-//! Points: addresses, events, states, differences, blame, branches and erasure.
+//! Points: events, states and differences.
 
 use bytes::Bytes;
-use milepost_api::{
-    BisectedForm, BlamedForm, BranchAsked, ChangesForm, EventAt, LineageForm, PartForm, StateForm,
-};
+use milepost_api::{ChangesForm, EventAt, PartForm, StateForm};
 use milepost_codec::Json;
 
 use crate::client::Client;
-use crate::conditions::Conditions;
 use crate::error::Result;
 
 /// Addresses have the same form as in the command: `essay`, `essay@12`, `essay@draft`, `essay~1`,
@@ -53,24 +50,6 @@ impl Client {
         request.query("pointer", Some(pointer)).read().await
     }
 
-    /// Searches for the first event after which a condition holds, as `milepost bisect --when`
-    /// does: `/variables/score < 0.5`. It does not hold at `good`.
-    ///
-    /// # Errors
-    ///
-    /// `Invalid`: no condition, one that holds nowhere up to the point, or one that holds at
-    /// `good`.
-    /// `NotFound`: no such point.
-    pub async fn bisect(
-        &self,
-        address: &str,
-        when: &str,
-        good: Option<&str>,
-    ) -> Result<BisectedForm> {
-        let request = self.get(["v1", "points", address, "bisect"])?;
-        request.query("when", Some(when)).query("good", good).read().await
-    }
-
     /// Returns the first 10,000 differences from the state at `before` to the state at `after`.
     ///
     /// # Errors
@@ -100,42 +79,5 @@ impl Client {
     pub async fn state_with(&self, address: &str, messages: u64) -> Result<StateForm> {
         let request = self.get(["v1", "points", address, "state"])?;
         request.query("messages", Some(messages)).read().await
-    }
-
-    /// Returns the last event that set the part of a state that a JSON pointer names; with
-    /// `history` all events that changed it.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`: no such point. `Invalid`: not an address, or not a pointer.
-    pub async fn blame(&self, address: &str, pointer: &str, history: bool) -> Result<BlamedForm> {
-        let request = self.get(["v1", "points", address, "blame"])?;
-        let request = request.query("pointer", Some(pointer));
-        request.query("history", Some(history)).read().await
-    }
-
-    /// Opens a new lineage at a point, and leaves the active one as it is. A retry opens no second
-    /// one.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`: no such point, or retention removed it. `Invalid`: not an address, or the
-    /// description has more than 1,024 bytes. `Unavailable`: a restore of the task has not ended.
-    pub async fn branch(&self, address: &str, description: Option<&str>) -> Result<LineageForm> {
-        self.branch_as(
-            address,
-            &BranchAsked { description: description.map(str::to_owned), ..BranchAsked::default() },
-        )
-        .await
-    }
-
-    /// Opens a new lineage at a point as asked: `activate` makes it the active one.
-    ///
-    /// # Errors
-    ///
-    /// As [`Client::branch`].
-    pub async fn branch_as(&self, address: &str, asked: &BranchAsked) -> Result<LineageForm> {
-        let request = self.post(["v1", "points", address, "branch"], asked)?;
-        Conditions::default().on(request)?.read().await
     }
 }

@@ -101,7 +101,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// `Invalid`: not a method, a header or a path. Others are those of the route.
+    /// `Invalid`: not a method, a header or a path. Otherwise errors of the route.
     pub async fn send(&self, request: RawRequest) -> Result<Bytes> {
         request.request(self)?.bytes().await.map(Bytes::from)
     }

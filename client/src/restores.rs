@@ -2,14 +2,12 @@
 
 use std::path::PathBuf;
 
-use milepost_api::{ChoicesAsked, RestoreAsked, RestorePlanForm, RestoredForm, UndoFolderAsked};
+use milepost_api::{ChoicesAsked, RestoreAsked, RestorePlanForm, RestoredForm, calls};
 use milepost_codec::{Scope, TreePath};
-use reqwest::Method;
 
 use crate::client::Client;
 use crate::conditions::{Conditions, conditions};
 use crate::error::Result;
-use crate::retry::RetryRule;
 
 /// A restore.
 ///
@@ -104,8 +102,7 @@ impl Client {
     /// `NotFound`: no such point. `Forbidden`: files are for admins. `Invalid`: not an address, or
     /// no folder is named.
     pub async fn plan_restore(&self, restore: impl Into<Restore>) -> Result<RestorePlanForm> {
-        let request = self.post(["v1", "restores", "plan"], &restore.into().request)?;
-        request.retry(RetryRule::Always).read().await
+        self.call(&calls::PlanRestore::new(restore.into().request)).await
     }
 
     /// Restores a task to a point: opens a new lineage there and activates it.
@@ -115,45 +112,7 @@ impl Client {
     /// As [`Client::plan_restore`]. `Conflict`: conflicts block the files, or the key was used for
     /// another restore. `Invalid`: a key or an expected head with files.
     pub async fn restore(&self, restore: impl Into<Restore>) -> Result<RestoredForm> {
-        let restore = restore.into();
-        let request = self.post(["v1", "restores"], &restore.request)?;
-        let request = match restore.request.scope {
-            None => restore.conditions.on(request)?,
-            Some(_) => restore.conditions.add_explicit(request)?,
-        };
-        request.read().await
-    }
-
-    /// Undoes the last restore or switch of a task: activates the previous lineage.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`: no such task. `Invalid`: there is nothing to undo. `Conflict`: the last restore
-    /// included files.
-    pub async fn undo(&self, task: &str) -> Result<RestoredForm> {
-        let request = self.request(Method::POST, ["v1", "tasks", task, "undo"])?;
-        Conditions::default().on(request)?.read().await
-    }
-
-    /// Returns the effects of an undo without changing anything: with a folder, also those on its
-    /// files.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`: no such task. `Invalid`: there is nothing to undo, or a folder is named and the
-    /// last restore included none. `Forbidden`: files are for admins.
-    pub async fn plan_undo(&self, task: &str, asked: &UndoFolderAsked) -> Result<RestorePlanForm> {
-        let request = self.post(["v1", "tasks", task, "undo", "plan"], asked)?;
-        request.retry(RetryRule::Always).read().await
-    }
-
-    /// Undoes the last restore of a task together with the files of a folder on the service's
-    /// machine. It takes no key, and is not retried. For admins.
-    ///
-    /// # Errors
-    ///
-    /// As [`Client::plan_undo`]. `Conflict`: conflicts block the files.
-    pub async fn undo_with(&self, task: &str, asked: &UndoFolderAsked) -> Result<RestoredForm> {
-        self.post(["v1", "tasks", task, "undo"], asked)?.read().await
+        let Restore { request, conditions } = restore.into();
+        self.call_under(&calls::Restore::new(request), &conditions).await
     }
 }

@@ -1,9 +1,8 @@
 //! Tasks and their lineages, and tasks as files.
 
-use milepost_api::calls::TaskQuery;
+use milepost_api::calls::{self, TaskQuery};
 use milepost_api::{ShareAsked, SharePlanForm, SummariesForm, TaskForm, TaskGiven};
 use milepost_codec::Json;
-use reqwest::Method;
 
 use crate::client::Client;
 use crate::conditions::Conditions;
@@ -112,8 +111,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// `Forbidden`: the query names another user, and the caller is no admin.
-    /// `Invalid`: a condition or the column to sort by is not known.
+    /// `Forbidden`: the query names another user, and the caller is not an admin. `Invalid`: a
+    /// condition or the column to sort by is not known.
     pub async fn summaries(&self, query: impl Into<SummaryQuery>) -> Result<SummariesForm> {
         let SummaryQuery { user, prefix, q, sort, columns, limit, cursor } = query.into();
         let columns = (!columns.is_empty()).then(|| columns.join(","));
@@ -127,28 +126,18 @@ impl Client {
     /// # Errors
     ///
     /// `Conflict`: the id is in use, by any user. `Forbidden`: the owner is another user, and the
-    /// caller is no admin.
+    /// caller is not an admin.
     pub async fn start_task(&self, task: impl Into<NewTask>) -> Result<TaskForm> {
-        let task = task.into();
-        let request = self.post(["v1", "tasks"], &task.request)?;
-        task.conditions.on(request)?.read().await
+        let NewTask { request, conditions } = task.into();
+        self.call_under(&calls::StartTask::new(request), &conditions).await
     }
 
-    /// Deletes a task permanently.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`: no such task. `Unavailable`: the task has an unfinished restore.
-    pub async fn delete_task(&self, task: &str) -> Result<()> {
-        self.request(Method::DELETE, ["v1", "tasks", task])?.finish().await
-    }
-
-    /// Returns the size of a share of a task, and what it withholds.
+    /// Returns the size of a share of a task, and the withheld content.
     ///
     /// # Errors
     ///
     /// `NotFound`: there is no such task. `Invalid`: it does not fit, or a regular expression is
-    /// none.
+    /// invalid.
     pub async fn share_plan(&self, task: &str, asked: &ShareAsked) -> Result<SharePlanForm> {
         shared(self.get(["v1", "tasks", task, "share", "plan"])?, asked).read().await
     }

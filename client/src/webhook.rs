@@ -21,7 +21,7 @@ const QUOTED: usize = 200;
 ///
 /// The header `Milepost-Signature` is `sha256=` and the HMAC-SHA256 (RFC 2104) of the body with the
 /// secret, in hexadecimal. A receiver computes it again, compares both in constant time, and
-/// refuses a body with another one. The time in the document (`time_us`) tells a repeated body.
+/// refuses a body with another one. The time in the document (`time_us`) reveals a repeated body.
 ///
 /// ```no_run
 /// use std::time::Duration;

@@ -129,7 +129,7 @@ impl CheckpointMarked {
 ///
 /// # Errors
 ///
-/// `Invalid`: as said; the message has the limit.
+/// `Invalid`: a limit is exceeded; the message has it.
 pub fn check_alias(alias: &str) -> Result<()> {
     check_name("alias", alias, ID_MAX)
 }
@@ -139,7 +139,7 @@ pub fn check_alias(alias: &str) -> Result<()> {
 ///
 /// # Errors
 ///
-/// `Invalid`: as said; the message has the limit.
+/// `Invalid`: a limit is exceeded; the message has it.
 pub fn check_name(what: &str, name: &str, max: usize) -> Result<()> {
     if name.is_empty() || name.len() > max {
         let len = name.len();

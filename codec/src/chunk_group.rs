@@ -65,8 +65,8 @@ impl ChunkGroup {
     ///
     /// # Errors
     ///
-    /// `Invalid`: there is no member, more than [`ChunkGroup::COUNT_MAX`], or the contents together
-    /// are over [`CHUNK_RAW_MAX`].
+    /// `Invalid`: there are no members, or more than [`ChunkGroup::COUNT_MAX`], or the contents
+    /// together are over [`CHUNK_RAW_MAX`].
     pub fn encode(members: &[(ChunkId, &[u8])], level: i32, out: &mut Vec<u8>) -> Result<()> {
         let raw_len: usize = members.iter().map(|(_, content)| content.len()).sum();
         let count = u16::try_from(members.len()).unwrap_or(u16::MAX);
@@ -216,7 +216,7 @@ impl GroupContents {
         self.members.len()
     }
 
-    /// Returns `true` if there is no member. A decoded group has at least one.
+    /// Returns `true` if there are no members. A decoded group has at least one.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }

@@ -258,7 +258,7 @@ pub struct Lost {
     pub to: Offset,
 }
 
-/// A lineage was trimmed: it begins at a base now. The events before the base are gone.
+/// A lineage was trimmed: it begins at a base now. The events before the base are removed.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct Trimmed {
     /// The lineage.

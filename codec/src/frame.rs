@@ -24,8 +24,8 @@ use crate::wire::Reader;
 /// Length of a frame's header, in bytes.
 pub const FRAME_HEADER_LEN: usize = 64;
 
-/// The largest payload of one frame, in bytes. It bounds the size of an append and what a claimed
-/// length makes a reader allocate.
+/// The largest payload of one frame, in bytes. It bounds the size of an append, and the memory that
+/// a reader allocates for a claimed length.
 pub const FRAME_PAYLOAD_MAX: usize = 32 << 20;
 
 const MAGIC: &[u8; 4] = b"MPFR";

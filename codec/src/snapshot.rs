@@ -30,7 +30,7 @@ impl Piece {
     }
 }
 
-/// The events of a lineage that a piece of a run's state is made of.
+/// The events of a lineage from which a piece of a run's state is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct PieceSource {
     /// `true` for a piece of the guidance, `false` for one of the messages.

@@ -1,7 +1,7 @@
-//! Bytes that nobody wrote, in every decoder: no panic, an error that says so, and no more memory
+//! Arbitrary bytes in every decoder: no panic, an error that names the damage, and no more memory
 //! than the input justifies (promise I4).
 //!
-//! `PROPTEST_RNG_SEED` repeats a run. What is checked by a hash is damaged before it is sealed in
+//! `PROPTEST_RNG_SEED` repeats a run. Content under a hash is damaged before it is sealed in
 //! `format/sealed.rs`.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]

@@ -1,11 +1,11 @@
-//! Each example of `examples/` runs to its end and prints what it shows.
+//! Each example of `examples/` runs to its end with its expected output.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::env;
 use std::process::Command;
 
-/// Runs an example that `cargo test` built, and returns what it prints.
+/// Runs an example that `cargo test` built, and returns its output.
 fn printed(name: &str) -> String {
     let test = env::current_exe().unwrap();
     let built = test.parent().unwrap().parent().unwrap().join("examples").join(name);

@@ -19,7 +19,7 @@ impl<R: BufRead> BoundedLines<R> {
         Self { input, limit, buffer: Vec::new(), number: 0, read: 0, open: 0 }
     }
 
-    /// Returns the input, behind the line read last.
+    /// Returns the input, positioned after the line read last.
     pub fn into_input(self) -> R {
         self.input
     }

@@ -1,7 +1,7 @@
 //! Formats of inputs, detected by their beginning.
 //!
-//! The first line that tells decides, and not the first line of all: it may be torn, or carry
-//! nothing that tells. No format is told by one field alone that other programs have, too.
+//! The first distinctive line decides, and not the first line of all: it may be torn, or common to
+//! several formats. One field that other programs have too is never sufficient.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -12,10 +12,10 @@ use crate::objects::{Piece, pieces, trimmed};
 /// The first bytes of a SQLite database.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
-/// Most lines that are looked at.
+/// Maximum number of lines that are examined.
 const LINES: usize = 256;
 
-/// Fields of lines of Claude Code. One of them tells nothing alone.
+/// Fields of lines of Claude Code. One of them alone is not sufficient.
 const CLAUDE: [&str; 7] = [
     "parentUuid",
     "leafUuid",
@@ -27,7 +27,7 @@ const CLAUDE: [&str; 7] = [
     "session_id",
 ];
 
-/// Types of lines of Claude Code that are no part of a conversation.
+/// Types of lines of Claude Code outside of a conversation.
 const CLAUDE_ASIDE: [&str; 18] = [
     "agent-color",
     "agent-name",
@@ -52,7 +52,7 @@ const CLAUDE_ASIDE: [&str; 18] = [
 /// Types of messages of Gemini CLI.
 const GEMINI: [&str; 5] = ["user", "gemini", "info", "warning", "error"];
 
-/// Returns the format of an input that begins with `start`. If its content does not tell, the
+/// Returns the format of an input that begins with `start`. If its content is not distinctive, the
 /// file's extension decides between SWE-agent and JSON Lines.
 pub fn detect(start: &[u8], extension: Option<&str>) -> Format {
     from_content(start).unwrap_or(match extension {
@@ -61,8 +61,8 @@ pub fn detect(start: &[u8], extension: Option<&str>) -> Format {
     })
 }
 
-/// Returns the format of an input that begins with `start`, if its content tells. Of a database,
-/// only the tables tell whether it is one of LangGraph.
+/// Returns the format of an input that begins with `start`, if its content is distinctive. Of a
+/// database, only the tables show whether it is one of LangGraph.
 pub fn from_content(start: &[u8]) -> Option<Format> {
     if start.starts_with(SQLITE) {
         return Some(Format::LangGraph);
@@ -103,13 +103,14 @@ pub fn begins_as_run(start: &[u8]) -> bool {
     start.starts_with(SQLITE) || matches!(trimmed(start).first(), Some(b'{' | b'['))
 }
 
-/// Returns `true` if an input begins with bytes that no text has. Zero bytes are those of a crash.
+/// Returns `true` if an input begins with bytes that no text has. Zero bytes are the remains of a
+/// crash.
 fn is_binary(start: &[u8]) -> bool {
     let is_odd = |byte: &u8| *byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r' | 0);
     start.iter().take(1 << 10).any(is_odd)
 }
 
-/// Returns the format of the first object of a line that tells.
+/// Returns the format of the first distinctive object of a line.
 fn of_line(line: &[u8]) -> Option<Format> {
     let pieces = pieces(line, |text| of_object(text).is_some());
     pieces.into_iter().find_map(|piece| match piece {
@@ -118,7 +119,7 @@ fn of_line(line: &[u8]) -> Option<Format> {
     })
 }
 
-/// Returns the format of an object, if it tells.
+/// Returns the format of an object, if it is distinctive.
 pub fn of_object(text: &str) -> Option<Format> {
     Fields::of(text.as_bytes()).format(text.as_bytes())
 }
@@ -165,7 +166,7 @@ pub fn objects(start: &[u8], format: Format) -> Vec<u8> {
     objects
 }
 
-/// Fields of the first object of files that are not read, and what they are.
+/// Fields of the first object of files that are not read, and the names of these files.
 const FOREIGN: [(&[&str], &str); 9] = [
     (
         &["type", "thread_id"],
@@ -182,7 +183,7 @@ const FOREIGN: [(&[&str], &str); 9] = [
     (&["display", "pastedContents"], "the history of prompts of Claude Code, without answers"),
 ];
 
-/// Returns the name of a file of a program that is not read, if its first object tells.
+/// Returns the name of a file of a program that is not read, if its first object identifies it.
 pub fn foreign(start: &[u8]) -> Option<&'static str> {
     let start = trimmed(start);
     let fields = Fields::of(start.strip_prefix(b"[").unwrap_or(start));
@@ -315,7 +316,7 @@ impl Fields {
         }
     }
 
-    /// Returns `true` if the fields are those of a task that is, or was, paused.
+    /// Returns `true` if the fields belong to a task that is, or was, paused.
     fn is_pause_state(&self) -> bool {
         let of_task = ["task_id", "taskId"];
         let of_pause = [

@@ -165,7 +165,7 @@ impl Error {
         self.kind
     }
 
-    /// Returns the next step, unless the kind or the engine's error says it.
+    /// Returns the next step, unless the kind or the engine's error has it.
     pub fn remedy(&self) -> Option<Remedy> {
         self.remedy
     }

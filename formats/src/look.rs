@@ -1,4 +1,4 @@
-//! The inputs at a path: files, and what is recognized in a folder.
+//! The inputs at a path: files, and the recognized files of a folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub enum Input {
     Checkpoints(PathBuf),
     /// A run of another program.
     Run(PathBuf),
-    /// A file in a folder that looks like a run by its name, and is none that can be read; with the
+    /// A file in a folder that looks like a run by its name, and cannot be read as one; with the
     /// reason.
     Unread(PathBuf, String),
 }
@@ -147,7 +147,7 @@ fn in_folder(
 struct Found {
     /// The format to look for.
     format: Option<Format>,
-    /// Look at `*.jsonl` files only.
+    /// Considers `*.jsonl` files only.
     only_lines: bool,
     /// The recognized inputs, in the order of names.
     inputs: Vec<Input>,
@@ -239,7 +239,7 @@ fn is_run_by_name(path: &Path) -> bool {
     of_run || (bare.ends_with(".json") && of_session.iter().any(|begin| bare.starts_with(begin)))
 }
 
-/// Returns the reason why a file with the name of a run is none that can be read.
+/// Returns the reason why a file with the name of a run cannot be read as one.
 fn why_unread(start: &[u8]) -> String {
     match foreign(start) {
         Some(program) => format!("{program}, which is not read yet: it is not imported"),

@@ -1,4 +1,5 @@
-//! Whole JSON objects in a damaged line: glued to others, behind zero bytes, or behind a torn one.
+//! Complete JSON objects in a damaged line: joined to others, after zero bytes, or after a torn
+//! one.
 
 use serde::de::IgnoredAny;
 
@@ -10,12 +11,12 @@ const EFFORT: usize = 8;
 pub enum Piece<'a> {
     /// A whole object.
     Object(&'a str),
-    /// Bytes that are no object.
+    /// Bytes outside of objects.
     Lost(&'a [u8]),
 }
 
-/// Returns the parts of a line, in order; none for white space and zero bytes. An object in what is
-/// lost, such as a part of a torn one, counts if it is a record.
+/// Returns the parts of a line, in order, without white space and zero bytes. An object in a lost
+/// part, such as a piece of a torn one, counts if it is a record.
 pub fn pieces<'a>(line: &'a [u8], is_record: impl Fn(&str) -> bool) -> Vec<Piece<'a>> {
     let (mut pieces, mut lost_from, mut at) = (Vec::new(), 0, 0);
     let mut effort = line.len().saturating_mul(EFFORT).saturating_add(1 << 12);
@@ -86,7 +87,7 @@ mod tests {
             (a, vec![object(a)]),
             (r#"{"id":1,"in":{"id":2}}{"x":3}"#, vec![object(a), object(r#"{"x":3}"#)]),
             (" \0\0{\"id\":1,\"in\":{\"id\":2}}\r\n", vec![object(a)]),
-            // An object in a torn one is no record of its own, unless it looks like one.
+            // An object in a torn one is not a record of its own, unless it looks like one.
             (r#"{"x":{"y":1},"z"#, vec![lost(r#"{"x":{"y":1},"z"#)]),
             (r#"{"x":"torn{"id":1,"in":{"id":2}}"#, vec![lost(r#"{"x":"torn"#), object(a)]),
             (r#"{"x":[{"y":{"id":9}},{"id":1,"#, vec![lost(r#"{"x":[{"y":{"id":9}},{"id":1,"#)]),

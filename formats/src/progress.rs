@@ -1,4 +1,4 @@
-//! Progress of a conversion, told to the caller.
+//! Progress of a conversion, reported to the caller.
 
 use std::io;
 use std::path::Path;

@@ -1,6 +1,6 @@
-//! Writes the first inputs of each target into `corpus/`: the samples of the codec's tests, files of
-//! small stores, the fixtures of the command, and short programs. What is there under another name is
-//! left alone: what a fuzzer found lies beside them.
+//! Writes the first inputs of each target into `corpus/`: the samples of the codec's tests, files
+//! of small stores, the fixtures of the command, and short programs. Files with other names, which
+//! a fuzzer found, stay unchanged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -59,7 +59,8 @@ impl Seeds {
         }
     }
 
-    /// What the codec's tests have of everything. Bodies of each kind: the one with the most in it.
+    /// Writes the samples of the codec's tests. Of the bodies of each kind it takes the one with
+    /// the most fields.
     fn codec(&self) {
         for decoder in decoders::DECODERS.iter() {
             let name = decoder.name;
@@ -200,7 +201,8 @@ impl Seeds {
         }
     }
 
-    /// A session with a tool, a prompt asked otherwise, an agent and lines that are no messages; and odd ones.
+    /// A session with a tool, a prompt asked otherwise, an agent and lines that are no messages;
+    /// and odd ones.
     fn sessions(&self) {
         let lines = [
             r#"{"type":"summary","summary":"s","leafUuid":"x"}"#,
@@ -299,7 +301,8 @@ impl Seeds {
         self.put("langgraph", "twice", &[4], twice);
     }
 
-    /// Exports of small stores: of one task, of two with restores, pins, erased and trimmed events, with a part cut.
+    /// Exports of small stores: of one task, of two with restores, pins, erased and trimmed events,
+    /// with a part cut.
     fn exports(&self) {
         let engine = Engine::in_memory(Options::default().snapshots(false)).unwrap();
         let task = engine.start_task("t", "ana").unwrap();
@@ -430,7 +433,7 @@ fn ours(mut file: Vec<u8>) -> Vec<u8> {
     file
 }
 
-/// Where the frames end.
+/// Returns the end of the frames.
 fn frames(bytes: &[u8]) -> usize {
     let mut at = 0;
     while let Ok((frame, _)) = FrameHeader::read(&bytes[at..], None) {

@@ -1,5 +1,5 @@
-//! What the targets of `fuzz_targets/` share: their bodies, in `tests/src/targets/`, and an allocator
-//! that counts.
+//! Shared code of the targets of `fuzz_targets/`: their bodies, in `tests/src/targets/`, and an
+//! allocator that counts.
 
 use peak_alloc::PeakAlloc;
 

@@ -36,7 +36,7 @@ pub fn prefix(namespace: &str) -> String {
     format!("{MARKER}{}/", namespace.replace('%', "%25").replace('/', "%2F"))
 }
 
-/// Returns namespace and id of an alias; `None` if the alias is of another program.
+/// Returns namespace and id of an alias; `None` if the alias belongs to another program.
 ///
 /// ```
 /// use milepost_langgraph::{alias, id_in};

@@ -64,7 +64,7 @@ struct Operation {
 }
 
 impl Checkpoint {
-    /// Returns the events of the checkpoint behind the state of its parent.
+    /// Returns the events of the checkpoint after the state of its parent.
     ///
     /// # Errors
     ///
@@ -110,7 +110,7 @@ impl Checkpoint {
     }
 }
 
-/// Returns the JSON patch of the changes; `None` if there are none.
+/// Returns the JSON patch of the changes; `None` without any.
 fn shown(before: &Thread, changes: &[Change], fresh: bool) -> Option<Json> {
     let mut operations = Vec::new();
     if fresh {

@@ -4,12 +4,12 @@
 use rmp::Marker;
 use rmp::decode::{RmpRead, read_marker};
 
-/// The most items of a list that are told apart. A longer one is a value like any other: an item
-/// takes about 50 bytes of memory, also if it is one byte.
+/// The maximum number of items of a list that are distinguished. A longer list is a value like any
+/// other: an item takes about 50 bytes of memory, also if it is one byte.
 const ITEMS_MAX: usize = 1 << 20;
 
-/// Returns the bytes of each item of a list; `None` if the bytes are no list, not MessagePack, or a
-/// list of more than a million items.
+/// Returns the bytes of each item of a list; `None` if the bytes are not a list, not MessagePack,
+/// or a list of more than a million items.
 ///
 /// ```
 /// use milepost_langgraph::{joined, split};
@@ -32,7 +32,7 @@ pub fn split(bytes: &[u8]) -> Option<Vec<&[u8]>> {
     (bytes.len() == header(count).len() + len(&items)).then_some(items)
 }
 
-/// Returns the bytes of each key of a map and of its value; `None` if the bytes are no map, not
+/// Returns the bytes of each key of a map and of its value; `None` if the bytes are not a map, not
 /// MessagePack, or a map of more than half a million entries.
 ///
 /// ```
@@ -118,7 +118,7 @@ fn value_len(bytes: &[u8]) -> Option<usize> {
     Some(bytes.len() - rest.len())
 }
 
-/// Reads a marker and its length. Returns the bytes behind it, and the values in it.
+/// Reads a marker and its length. Returns the bytes after it, and the values in it.
 fn content(rest: &mut &[u8]) -> Option<(usize, u64)> {
     let bytes = |count: u32| usize::try_from(count).ok().map(|count| (count, 0));
     Some(match read_marker(rest).ok()? {

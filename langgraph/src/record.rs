@@ -34,7 +34,7 @@ const WHAT: &str = "a checkpoint of LangGraph";
 pub(crate) struct Record {
     pub(crate) id: Arc<str>,
     pub(crate) parent: Option<Arc<str>>,
-    /// Set if the channels begin empty here, whatever the events before it say.
+    /// Set if the channels begin empty here, regardless of the events before it.
     pub(crate) fresh: bool,
     pub(crate) content: Typed,
     pub(crate) metadata: Typed,

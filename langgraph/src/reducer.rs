@@ -17,8 +17,8 @@ use crate::thread::Thread;
 pub struct ThreadReducer;
 
 impl Thread {
-    /// Applies an event. Events of others change nothing, nor do bytes of another program under the
-    /// same name.
+    /// Applies an event. Events of other kinds change nothing, nor do bytes of another program
+    /// under the same name.
     pub fn apply(&mut self, body: &Body) {
         let Body::Application(Application { name, data: Data::Bytes(bytes) }) = body else {
             return;

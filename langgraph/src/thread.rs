@@ -67,7 +67,7 @@ pub enum Content {
     Lost,
 }
 
-/// A value that an erasure took away.
+/// A value that an erasure removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lost;
 

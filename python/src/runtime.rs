@@ -13,7 +13,7 @@ use crate::errors::{Failure, Outcome};
 /// The interval at which a wait looks for signals, such as Ctrl-C.
 const SIGNALS: Duration = Duration::from_millis(200);
 
-/// Starts the runtime of a store: one thread, for what is awaited.
+/// Starts the runtime of a store: one thread, for awaited work.
 pub fn start() -> Outcome<Runtime> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let started = builder.worker_threads(1).thread_name("milepost").enable_all().build();

@@ -129,8 +129,9 @@ impl Threads {
         self.store.get().begun(self.getting(task, namespace, id))
     }
 
-    /// Returns the ancestors of a checkpoint, or of the newest one of a namespace, the parent first,
-    /// until each of the channels has a value. They have the values and writes of these channels.
+    /// Returns the ancestors of a checkpoint, or of the newest one of a namespace, the parent
+    /// first, until each of the channels has a value. They have the values and writes of these
+    /// channels.
     fn ancestors(
         &self,
         py: Python<'_>,

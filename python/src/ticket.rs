@@ -27,7 +27,7 @@ pub enum Value {
     /// The body of an answer.
     Bytes(Bytes),
     Appended(Added),
-    /// The new lineage, and what was appended to it.
+    /// The new lineage, and the events appended to it.
     Branched(u32, Added),
     Attached(Vec<Attachment>),
     Count(u64),

@@ -45,9 +45,9 @@ pub struct SerdeReducer<S> {
 type Apply<S> = fn(&mut S, &Event) -> Result<()>;
 
 impl<S> SerdeReducer<S> {
-    /// Creates a reducer. `name` and `version` are those of [`Reducer`]: a change of the function
-    /// or of the form of the state needs a new version. The function has to be pure, and should
-    /// fail for no event: an event stays in the log, and no later state could be computed.
+    /// Creates a reducer. `name` and `version` are as in [`Reducer`]: a change of the function or
+    /// of the form of the state needs a new version. The function has to be pure, and should fail
+    /// for no event: an event stays in the log, and no later state could be computed.
     pub fn new(name: &'static str, version: u32, apply: Apply<S>) -> Self {
         Self { name, version, apply }
     }

@@ -1,4 +1,4 @@
-//! A long conversation: what is held stays small, and it can be read from anywhere.
+//! A long conversation: its memory stays small, and it can be read from anywhere.
 
 use milepost_codec::{Body, ChunkId, Header, LineageId, Message};
 use milepost_replay::{

@@ -75,7 +75,7 @@ impl Keyring {
     ///
     /// `NotFound`: there are keys, and no store. `Invalid`: the file of the key is not that key.
     pub fn key_of(&self, store: &Path) -> Result<Option<StoreKey>> {
-        // Every command asks: without keys the store is not looked at.
+        // Every command asks: without keys the store is not examined.
         if !self.keys.is_dir() {
             return Ok(None);
         }

@@ -90,7 +90,7 @@ fn wait(
 ) -> Result<AppendedEach, ApiError> {
     let task = target.look_up(&context.caller.view(engine))?;
     let append = context.conditioned(append);
-    // Which of the events are new is known only at the commit: a policy cannot count them.
+    // Only the commit knows which of the events are new: a policy cannot count them.
     match target.checkpoints(app).filter(|_| !append.is_each_keyed()) {
         Some(checkpoints) => {
             checkpoints.append(&task, append, target.reported).map(AppendedEach::from)

@@ -1,8 +1,9 @@
 //! Routes of operations that are values.
 
 use axum::Json;
-use axum::extract::{FromRequest as _, FromRequestParts as _, Request, State};
-use axum::http::StatusCode;
+use axum::extract::{FromRequest, FromRequestParts as _, Request, State};
+use axum::handler::Handler;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodFilter, MethodRouter};
 use milepost_api::{Call, Described, Effect, Method, RequestBody};
@@ -16,23 +17,27 @@ use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::etag::{self, Known};
 use crate::extract::{OptionalJson, PathName, Query, Required};
+use crate::forms::location;
 use crate::write_context::{WriteContext, refused};
 
 /// Returns the route of an operation, with its description.
 pub(crate) fn route<C: Serve + Described>() -> UtoipaMethodRouter<App> {
-    route_with::<C>(untagged)
+    own_route::<C, _, _>(async |State(app): State<App>, requested: Requested<C>| {
+        answered(&app, requested).await
+    })
 }
 
 /// Returns the route of a read whose answer has a tag, with its description.
 pub(crate) fn tagged_route<C: ServeTagged + Described>() -> UtoipaMethodRouter<App> {
-    route_with::<C>(tagged)
+    own_route::<C, _, _>(async |State(app): State<App>, requested: Requested<C>| {
+        answered_with_tag(&app, requested).await
+    })
 }
 
-/// Performs an operation, unless the client has its answer.
-type Find<C> =
-    fn(C, &View<'_>, Option<&WriteContext>, &Known) -> Result<Found<<C as Call>::Answer>, ApiError>;
-
-fn route_with<C: Serve + Described>(find: Find<C>) -> UtoipaMethodRouter<App> {
+/// Returns the route of an operation that a handler performs, with its description.
+pub(crate) fn own_route<C: Described, H: Handler<T, App>, T: 'static>(
+    handler: H,
+) -> UtoipaMethodRouter<App> {
     let (mut paths, mut schemas) = (Paths::new(), Vec::new());
     C::Path::schemas(&mut schemas);
     let mut operation = C::Path::operation();
@@ -42,62 +47,140 @@ fn route_with<C: Serve + Described>(find: Find<C>) -> UtoipaMethodRouter<App> {
         Method::Get => MethodFilter::GET,
         Method::Post => MethodFilter::POST,
         Method::Put => MethodFilter::PUT,
+        Method::Patch => MethodFilter::PATCH,
         Method::Delete => MethodFilter::DELETE,
     };
-    let handler = move |State(app): State<App>, request| handle(app, request, find);
     (schemas, paths, MethodRouter::new().on(filter, handler))
 }
 
-/// Performs an operation: the caller, the names of the path, the query and the body, in this order.
-async fn handle<C: Serve>(app: App, request: Request, find: Find<C>) -> Result<Response, ApiError> {
-    let (mut parts, body) = request.into_parts();
-    let context = match C::EFFECT {
-        Effect::Read => None,
-        Effect::Change | Effect::Conditional => {
-            Some(WriteContext::from_request_parts(&mut parts, &app).await?)
+/// The caller of an operation: for a change, with its conditions.
+pub(crate) enum Asks {
+    /// The caller of a read.
+    Read(Caller),
+    /// The caller of a change.
+    Change(WriteContext),
+}
+
+impl Asks {
+    pub(crate) fn caller(&self) -> &Caller {
+        match self {
+            Self::Read(caller) => caller,
+            Self::Change(context) => &context.caller,
         }
+    }
+}
+
+/// A request of an operation: the caller, the names of the path, the query and the body, in this
+/// order, and then whether the operation takes the conditions.
+pub(crate) struct Requested<C> {
+    pub(crate) caller: Asks,
+    pub(crate) call: C,
+    pub(crate) known: Known,
+}
+
+impl<C: Call> FromRequest<App> for Requested<C> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
+        let (mut parts, body) = request.into_parts();
+        let caller = match C::EFFECT {
+            Effect::Read => Asks::Read(Caller::from_request_parts(&mut parts, app).await?),
+            Effect::Change | Effect::Conditional => {
+                Asks::Change(WriteContext::from_request_parts(&mut parts, app).await?)
+            }
+        };
+        let known = Known::from_request_parts(&mut parts, app).await?;
+        let PathName(names) =
+            PathName::<Vec<(String, String)>>::from_request_parts(&mut parts, app).await?;
+        let Query(query) = Query::<C::Query>::from_request_parts(&mut parts, app).await?;
+        let body = match C::BODY {
+            RequestBody::Empty => None,
+            RequestBody::Optional => {
+                OptionalJson::from_request(Request::from_parts(parts, body), app).await?.0
+            }
+            RequestBody::Required => {
+                Some(Required::from_request(Request::from_parts(parts, body), app).await?.0)
+            }
+        };
+        let name = |name: &str| names.iter().find(|(of, _)| of == name).map(|(_, it)| it.clone());
+        let call = C::from_parts(name, query, body).ok_or(ApiError::Bug)?;
+        let caller = match caller {
+            Asks::Change(context) => Asks::Change(context.only(call.takes())?),
+            read => read,
+        };
+        Ok(Self { caller, call, known })
+    }
+}
+
+/// Performs an operation and answers.
+pub(crate) async fn answered<C: Serve>(
+    app: &App,
+    Requested { caller, call, .. }: Requested<C>,
+) -> Result<Response, ApiError> {
+    perform(app, caller, call, C::IS_LONG, |call, view, context| untagged(call, view, context))
+        .await
+}
+
+/// Performs an operation by a closure, and answers.
+pub(crate) async fn answered_by<C: Call>(
+    app: &App,
+    Requested { caller, call, .. }: Requested<C>,
+    is_long: bool,
+    serve: impl FnOnce(C, &View<'_>) -> Result<C::Answer, ApiError> + Send + 'static,
+) -> Result<Response, ApiError> {
+    let find = |call, view: &View<'_>, context: Option<&WriteContext>| {
+        let answer = match context {
+            Some(context) => serve(call, &view.under(context.conditions.clone())),
+            None => serve(call, view),
+        };
+        answer.map(|answer| Found::New(None, answer))
     };
-    let caller = match &context {
-        Some(context) => context.caller.clone(),
-        None => Caller::from_request_parts(&mut parts, &app).await?,
-    };
-    let known = Known::from_request_parts(&mut parts, &app).await?;
-    let PathName(names) =
-        PathName::<Vec<(String, String)>>::from_request_parts(&mut parts, &app).await?;
-    let Query(query) = Query::<C::Query>::from_request_parts(&mut parts, &app).await?;
-    let body = match C::BODY {
-        RequestBody::Empty => None,
-        RequestBody::Optional => {
-            OptionalJson::from_request(Request::from_parts(parts, body), &app).await?.0
+    perform(app, caller, call, is_long, find).await
+}
+
+/// Performs a read whose answer has a tag, and answers.
+pub(crate) async fn answered_with_tag<C: ServeTagged>(
+    app: &App,
+    Requested { caller, call, known }: Requested<C>,
+) -> Result<Response, ApiError> {
+    perform(app, caller, call, C::IS_LONG, move |call, view, _| tagged(call, view, &known)).await
+}
+
+async fn perform<C: Call>(
+    app: &App,
+    caller: Asks,
+    call: C,
+    is_long: bool,
+    find: impl FnOnce(C, &View<'_>, Option<&WriteContext>) -> Result<Found<C::Answer>, ApiError>
+    + Send
+    + 'static,
+) -> Result<Response, ApiError> {
+    let of = caller.caller().clone();
+    let find = move |view: &View<'_>| match &caller {
+        Asks::Change(context) if C::EFFECT == Effect::Conditional => {
+            find(call, view, Some(context))
         }
-        RequestBody::Required => {
-            Some(Required::from_request(Request::from_parts(parts, body), &app).await?.0)
-        }
+        _ => find(call, view, None),
     };
-    let context = match (C::EFFECT, context) {
-        (Effect::Change, Some(context)) => context.unconditional().map(|_| None)?,
-        (_, context) => context,
+    let found = match is_long {
+        true => app.long_view(&of, find).await?,
+        false => app.view(&of, find).await?,
     };
-    let name = |name: &str| names.iter().find(|(of, _)| of == name).map(|(_, it)| it.clone());
-    let call = C::from_parts(name, query, body).ok_or(ApiError::Bug)?;
-    let find = move |view: &View<'_>| find(call, view, context.as_ref(), &known);
-    let found = match C::IS_LONG {
-        true => app.long_view(&caller, find).await?,
-        false => app.view(&caller, find).await?,
-    };
-    let (tag, mut answer) = match found {
+    let (tag, mut response) = match found {
         Found::Known(tag) => (Some(tag), StatusCode::NOT_MODIFIED.into_response()),
         Found::New(tag, answer) => {
             let status = StatusCode::from_u16(C::STATUS).map_err(|_| ApiError::Bug)?;
-            let answer = match status {
+            let place = C::location(&answer).map(|(path, name)| location(path, &name));
+            let mut response = match status {
                 StatusCode::NO_CONTENT => status.into_response(),
                 _ => (status, Json(answer)).into_response(),
             };
-            (tag, answer)
+            response.headers_mut().extend(place.map(|place| (header::LOCATION, place)));
+            (tag, response)
         }
     };
-    tag.iter().for_each(|tag| etag::put(tag, answer.headers_mut()));
-    Ok(answer)
+    tag.iter().for_each(|tag| etag::put(tag, response.headers_mut()));
+    Ok(response)
 }
 
 /// The outcome of an operation.
@@ -112,12 +195,11 @@ fn untagged<C: Serve>(
     call: C,
     view: &View<'_>,
     context: Option<&WriteContext>,
-    _: &Known,
 ) -> Result<Found<C::Answer>, ApiError> {
     let answer = match context {
         None => call.serve(view)?,
         Some(context) => {
-            call.serve(&view.under(context.conditions())).map_err(|error| match error {
+            call.serve(&view.under(context.conditions.clone())).map_err(|error| match error {
                 Error::Engine(error) => refused(error),
                 other => other.into(),
             })?
@@ -129,7 +211,6 @@ fn untagged<C: Serve>(
 fn tagged<C: ServeTagged>(
     call: C,
     view: &View<'_>,
-    _: Option<&WriteContext>,
     known: &Known,
 ) -> Result<Found<C::Answer>, ApiError> {
     let (tag, seen) = call.see(view)?;

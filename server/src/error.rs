@@ -36,7 +36,7 @@ pub(crate) enum ApiError {
     /// The range begins behind the end of a value of this many bytes.
     BehindTheEnd(usize),
     MediaType(&'static str),
-    /// The encoding of the body is none of these.
+    /// The encoding of the body is not one of these.
     Encoding(&'static str),
     /// The body did not arrive in time.
     BodyTimeout,

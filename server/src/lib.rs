@@ -20,7 +20,6 @@
 //! app                the state that all requests share (jobs, meters, summaries)
 //! feeds              one feed for all streams of a task (sse)
 //! folds              states that requests use
-//! workspace_folder   a folder that is restored with a task
 //! write_context      the user and the conditions of a change
 //! auth               the caller (tokens/, sessions, quotas)
 //! forms/             values of the engine as JSON of `/v1` (read)
@@ -28,7 +27,7 @@
 //! budget             bytes that requests may hold (buffer)
 //! permit             limits expensive work and the requests of a token
 //! listener           TCP, TLS and Unix sockets (tls, host_limits)
-//! options            options of the service (backups, agent_hooks)
+//! options            options of the service (agent_hooks)
 //! cors               pages of other origins
 //! negotiate          the media type of an answer (etag)
 //! error              errors as each family of routes shows them
@@ -39,7 +38,6 @@ mod app;
 mod append_task;
 mod attach;
 mod auth;
-mod backups;
 mod body_guard;
 mod budget;
 mod buffer;
@@ -79,7 +77,6 @@ mod streams;
 mod summary_stream;
 mod tls;
 mod tokens;
-mod workspace_folder;
 mod write_context;
 mod write_timeout;
 

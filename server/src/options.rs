@@ -1,18 +1,14 @@
 //! Options of the service.
 
-use std::fmt::Display;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use milepost::Engine;
-use milepost::retention::RetentionPlan;
 use milepost_api::{HookAsked, HookTakenForm};
 use milepost_runtime::run::Checkpointer;
 
 use crate::agent_hooks::AgentHooks;
-use crate::backups::Backups;
 use crate::cors::Origin;
+use crate::error::ApiError;
 
 /// Options of a served store. Limits are in bytes unless stated otherwise.
 ///
@@ -26,7 +22,7 @@ use crate::cors::Origin;
 pub struct ServerOptions {
     pub(crate) keep_count: usize,
     pub(crate) checkpoints: Option<Arc<Checkpointer>>,
-    pub(crate) backups: Backups,
+    pub(crate) backups: bool,
     pub(crate) agent_hooks: AgentHooks,
     pub(crate) body: usize,
     pub(crate) per_token: usize,
@@ -52,7 +48,7 @@ impl Default for ServerOptions {
         Self {
             keep_count: 10,
             checkpoints: None,
-            backups: Backups::default(),
+            backups: false,
             agent_hooks: AgentHooks::default(),
             body: 16 << 20,
             per_token: 64,
@@ -99,17 +95,23 @@ impl ServerOptions {
         self
     }
 
-    /// Sets the function that exports the tasks of a cleanup before it, for requests with `backup`.
-    /// The function returns the path of the file in the store's folder, or `None` if nothing would
-    /// be removed; `milepost_formats::backup` is one. Default: none, and requests for a backup are
-    /// refused.
+    /// Makes backups for requests of a cleanup with `backup`: files in the store's folder, as
+    /// `milepost_formats::backup` writes them. Default: such requests are refused.
     #[must_use]
-    pub fn backups<E: Display, F>(mut self, make: F) -> Self
-    where
-        F: Fn(&Engine, &RetentionPlan) -> Result<Option<PathBuf>, E> + Send + Sync + 'static,
-    {
-        self.backups = Backups::by(make);
+    pub fn backups(mut self, backups: bool) -> Self {
+        self.backups = backups;
         self
+    }
+
+    /// Refuses a request for a backup if the service makes none.
+    pub(crate) fn check_backups(&self) -> Result<(), ApiError> {
+        match self.backups {
+            true => Ok(()),
+            false => {
+                let text = "this service makes no backups: clean up without `backup`";
+                Err(ApiError::Invalid(text.into()))
+            }
+        }
     }
 
     /// Sets the function that records documents of hooks of coding agents, for programs at the

@@ -4,8 +4,9 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use milepost::calls::Conditions;
-use milepost::{Append, Appended, Detail, Error, ErrorKind, Task};
+use milepost::{Append, Appended, Detail, Error, ErrorKind};
+use milepost_api::Takes;
+use milepost_service::Conditions;
 use serde::Serialize;
 
 use crate::auth::Caller;
@@ -22,10 +23,7 @@ const KEY_MAX: usize = 256;
 pub(crate) struct WriteContext {
     pub(crate) caller: Caller,
     id: RequestId,
-    /// The expected head.
-    expect: Option<u64>,
-    /// The idempotency key.
-    pub(crate) key: Option<String>,
+    pub(crate) conditions: Conditions,
 }
 
 impl<S: Sync> FromRequestParts<S> for WriteContext {
@@ -35,8 +33,10 @@ impl<S: Sync> FromRequestParts<S> for WriteContext {
         Ok(Self {
             caller: Caller::from_request_parts(parts, state).await?,
             id: RequestId::from_request_parts(parts, state).await?,
-            expect: one(&parts.headers, &header::IF_MATCH)?.map(expected).transpose()?,
-            key: one(&parts.headers, &KEY)?.map(key).transpose()?,
+            conditions: Conditions {
+                head: one(&parts.headers, &header::IF_MATCH)?.map(expected).transpose()?,
+                key: one(&parts.headers, &KEY)?.map(key).transpose()?,
+            },
         })
     }
 }
@@ -47,46 +47,32 @@ impl WriteContext {
         &self.id.0
     }
 
-    /// Appends to a task under the request's conditions.
-    pub(crate) fn append(&self, task: &Task, append: Append) -> milepost::Result<Appended> {
-        task.append(self.conditioned(append))
-    }
-
-    /// Adds the request's conditions to an append.
+    /// Adds the request's context and conditions to an append.
     pub(crate) fn conditioned(&self, append: Append) -> Append {
-        let append = append.user(&*self.caller.user).correlation(self.correlation());
-        append.conditions(&self.conditions())
+        self.conditions.on(append.user(&*self.caller.user).correlation(self.correlation()))
     }
 
-    /// Returns the request's conditions.
-    pub(crate) fn conditions(&self) -> Conditions {
-        let mut conditions = Conditions::new();
-        if let Some(key) = &self.key {
-            conditions = conditions.key(key);
+    /// Refuses conditions that the request does not take.
+    pub(crate) fn only(self, takes: Takes) -> Result<Self, ApiError> {
+        match &self.conditions {
+            Conditions { head: Some(_), .. } if !takes.head => {
+                Err(ApiError::Invalid("`If-Match` is not for this route".into()))
+            }
+            Conditions { key: Some(_), .. } if !takes.key => {
+                Err(ApiError::Invalid("`Idempotency-Key` is not for this route".into()))
+            }
+            _ => Ok(self),
         }
-        if let Some(head) = self.expect {
-            conditions = conditions.expect_head(head);
-        }
-        conditions
     }
 
     /// Refuses an expected head, on a route that creates the lineage.
     pub(crate) fn onto_any_head(self) -> Result<Self, ApiError> {
-        match self.expect {
-            None => Ok(self),
-            Some(_) => Err(ApiError::Invalid("`If-Match` is not for this route".into())),
-        }
+        self.only(Takes { key: true, head: false })
     }
 
     /// Refuses conditions, on a route that does not support them.
     pub(crate) fn unconditional(self) -> Result<Self, ApiError> {
-        match (self.expect, &self.key) {
-            (None, None) => Ok(self),
-            (Some(_), _) => Err(ApiError::Invalid("`If-Match` is not for this route".into())),
-            (_, Some(_)) => {
-                Err(ApiError::Invalid("`Idempotency-Key` is not for this route".into()))
-            }
-        }
+        self.only(Takes::all_if(false))
     }
 }
 

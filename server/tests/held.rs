@@ -1,5 +1,5 @@
-//! H4: what readers of long events hold, however many they are. A binary of its own: it counts what
-//! is allocated.
+//! H4: memory of readers of long events, however many they are. A binary of its own, since it
+//! counts all allocations.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use axum::body::Body;

@@ -25,14 +25,14 @@ pub trait Serve: Call {
     ///
     /// # Errors
     ///
-    /// Those of the engine, `Forbidden` and `TooMuch`.
+    /// Errors of the engine, `Forbidden` and `TooMuch`.
     fn serve(self, view: &View<'_>) -> OperationResult<Self::Answer>;
 }
 
 /// A read whose answer has a tag. It resolves its request once, so that tag and answer describe the
 /// same state.
 pub trait ServeTagged: Serve {
-    /// The parts that the answer is made of.
+    /// The parts of the answer.
     type Seen;
 
     /// Checks and resolves the request, and returns the tag of the answer.

@@ -152,7 +152,7 @@ impl Summaries {
     ///
     /// # Errors
     ///
-    /// Those of a read.
+    /// Errors of a read.
     pub fn versions(&self, engine: &Engine) -> OperationResult<Arc<Vec<TaskVersion>>> {
         if let Some(versions) = self.kept.lock().versions_at(engine.store().seq()) {
             return Ok(versions);
@@ -176,7 +176,7 @@ impl Summaries {
     ///
     /// # Errors
     ///
-    /// Those of a read.
+    /// Errors of a read.
     pub fn form(
         &self,
         engine: &Engine,
@@ -250,7 +250,7 @@ impl Summaries {
                 "more than 200,000 tasks are not sorted or searched: name a user or a prefix";
             return Err(Error::TooMuch(text));
         }
-        // Only the rows of the page are held, and the one behind it.
+        // Only the rows of the page are held, and the one after it.
         let (mut rows, mut total) = (BinaryHeap::new(), 0);
         for task in versions.iter().filter(|task| shown.shows(task)) {
             let Some(form) = self.form(engine, task)?.filter(|form| filter.fits(form)) else {
@@ -326,7 +326,7 @@ fn find(versions: &[TaskVersion], no: TaskNo) -> Option<&TaskVersion> {
     versions.binary_search_by_key(&no, |task| task.no).ok().and_then(|at| versions.get(at))
 }
 
-/// Returns the cursor behind a task: the order, the value and the id. Numbers are exact.
+/// Returns the cursor after a task: the order, the value and the id. Numbers are exact.
 fn cursor_of(order: &SummaryOrder, value: &SortValue, id: &str) -> String {
     let (bits, text) = match value {
         SortValue::Number(number) => (Some(number.to_bits()), None),

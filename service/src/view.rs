@@ -4,9 +4,11 @@
 use std::cell::OnceCell;
 use std::ops::Deref;
 
-use milepost::calls::Conditions;
+use milepost::calls::Conditions as Calls;
 use milepost::state::{ChangeLimits, Changes, diff_states_up_to};
-use milepost::{Checkpoint, Engine, Error, ErrorKind, Hash, Json, Point, Result, RunState, Task};
+use milepost::{
+    Append, Checkpoint, Engine, Error, ErrorKind, Hash, Json, Point, Result, RunState, Task,
+};
 use milepost_api::PointForm;
 use milepost_workspace::Snapshot;
 
@@ -21,6 +23,34 @@ pub const CHANGES: usize = 10_000;
 /// The approximate maximum size of changes, in bytes.
 const BYTES: usize = 16 << 20;
 
+/// The conditions of a change.
+#[derive(Debug, Clone, Default)]
+pub struct Conditions {
+    /// The idempotency key.
+    pub key: Option<String>,
+    /// The expected head.
+    pub head: Option<u64>,
+}
+
+impl Conditions {
+    /// Adds the conditions to an append.
+    #[must_use]
+    pub fn on(&self, append: Append) -> Append {
+        let append = self.head.into_iter().fold(append, Append::expect_head);
+        self.key.iter().fold(append, Append::key)
+    }
+
+    /// Returns the conditions as other calls of the engine take them.
+    pub fn of_call(&self) -> Calls {
+        let Self { key, head } = self.clone();
+        let conditions = key.into_iter().fold(Calls::new(), Calls::key);
+        head.into_iter().fold(conditions, Calls::expect_head)
+    }
+}
+
+/// A callback for progress: the number of done parts, and that of all parts.
+type Progress<'a> = &'a dyn Fn(u64, u64);
+
 /// The engine as one caller sees it. Another user's object answers exactly like one that does not
 /// exist.
 pub struct View<'a> {
@@ -28,11 +58,11 @@ pub struct View<'a> {
     shown: milepost::View,
     /// The only task of a token with that limit.
     only: Option<&'a str>,
-    /// The conditions of the caller's operation.
-    conditions: Conditions,
     /// The reader whose maps are kept beyond this view.
     kept: Option<&'a Reader>,
     own: OnceCell<Reader>,
+    conditions: Conditions,
+    progress: Option<Progress<'a>>,
 }
 
 impl Deref for View<'_> {
@@ -50,8 +80,8 @@ impl<'a> View<'a> {
         if let Some(task) = only {
             shown = shown.only(task);
         }
-        let conditions = Conditions::new();
-        Self { engine, shown, only, conditions, kept: None, own: OnceCell::new() }
+        let (own, conditions, progress) = Default::default();
+        Self { engine, shown, only, kept: None, own, conditions, progress }
     }
 
     /// Uses a reader, whose maps are kept for the next view.
@@ -60,16 +90,30 @@ impl<'a> View<'a> {
         Self { kept: Some(reader), ..self }
     }
 
-    /// Returns the view for an operation under conditions.
+    /// Returns the view for a change under conditions.
     #[must_use]
     pub fn under(&self, conditions: Conditions) -> View<'_> {
         let (shown, kept) = (self.shown.clone(), Some(self.reader()));
-        View { engine: self.engine, shown, only: self.only, conditions, kept, own: OnceCell::new() }
+        let (only, progress, own) = (self.only, self.progress, OnceCell::new());
+        View { engine: self.engine, shown, only, kept, own, conditions, progress }
     }
 
-    /// Returns the conditions of the caller's operation.
-    pub fn conditions(&self) -> Conditions {
-        self.conditions.clone()
+    /// Returns the conditions of a change.
+    pub fn conditions(&self) -> &Conditions {
+        &self.conditions
+    }
+
+    /// Reports the progress of long work to a callback.
+    #[must_use]
+    pub fn with_progress(self, progress: Progress<'a>) -> Self {
+        Self { progress: Some(progress), ..self }
+    }
+
+    /// Reports progress: the number of done parts, and that of all parts.
+    pub(crate) fn progress(&self, done: u64, all: u64) {
+        if let Some(progress) = self.progress {
+            progress(done, all);
+        }
     }
 
     /// Returns the reader of lineages.
@@ -77,7 +121,7 @@ impl<'a> View<'a> {
         self.kept.unwrap_or_else(|| self.own.get_or_init(Reader::default))
     }
 
-    /// Returns the whole engine for a caller who sees all tasks.
+    /// Returns the whole engine for a caller that may see all tasks.
     ///
     /// # Errors
     ///
@@ -105,7 +149,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Starts a task. For a user who is no admin, `user` is ignored.
+    /// Starts a task. Without admin rights, `user` is ignored.
     ///
     /// # Errors
     ///
@@ -114,11 +158,11 @@ impl<'a> View<'a> {
         if self.only.is_some_and(|only| only != id) {
             return Err(Error::invalid("the token is for another task"));
         }
-        let key = self.conditions.key_given();
+        let key = self.conditions.key.as_deref();
         self.engine.start_task_from(id, self.user().unwrap_or(user), initial, key)
     }
 
-    /// Copies a task. For a user who is no admin, `user` is ignored.
+    /// Copies a task. Without admin rights, `user` is ignored.
     ///
     /// # Errors
     ///
@@ -128,7 +172,7 @@ impl<'a> View<'a> {
             return Err(Error::invalid("the token is for another task"));
         }
         self.task(from)?;
-        let key = self.conditions.key_given();
+        let key = self.conditions.key.as_deref();
         self.engine.copy_task_for(from, id, self.user().unwrap_or(user), key)
     }
 
@@ -199,7 +243,7 @@ impl<'a> View<'a> {
 ///
 /// # Errors
 ///
-/// Those of a read.
+/// Errors of a read.
 pub fn erasures(task: &Task) -> Result<Option<Hash>> {
     match task.erased() {
         0 => Ok(None),

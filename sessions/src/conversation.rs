@@ -17,7 +17,7 @@ use crate::documents::{self, Said};
 use crate::folder::{ACTOR, on_active};
 use crate::lineage::is_appended;
 
-/// The wait between two looks at a session file.
+/// The wait between two checks of a session file.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// Name of the event of lines that are lost.
@@ -74,9 +74,9 @@ pub(crate) struct Conversation {
     id: String,
     user: String,
     source: Source,
-    /// True once the log was looked at for the source.
+    /// True once the log was searched for the source.
     is_known: bool,
-    /// The session file, if it is one of the agent's.
+    /// The session file, if it belongs to the agent.
     file: Option<PathBuf>,
     tail: Option<SessionTail>,
     patience: Patience,
@@ -84,7 +84,7 @@ pub(crate) struct Conversation {
     unread: Option<String>,
     /// The prompts, until the source is known.
     prompts: Vec<Said>,
-    /// The last prompt that a hook told, until its line of the file is recorded.
+    /// The last prompt that a hook reported, until its line of the file is recorded.
     awaited: Option<Said>,
     /// True if a line of the file was lost since.
     is_lost: bool,
@@ -114,8 +114,8 @@ impl Conversation {
         }
     }
 
-    /// Takes the session file of an event, if it is in the agent's folder. The events are those of
-    /// a task that was started.
+    /// Takes the session file of an event, if it is in the agent's folder. The events belong to a
+    /// started task.
     pub(crate) fn follow(
         &mut self,
         (engine, task): (&Engine, &str),
@@ -138,7 +138,7 @@ impl Conversation {
         }
         self.tail = self.tail_of(engine, file, &self.id);
         (self.unread, self.is_waited, self.patience) = (None, false, Patience::default());
-        // A file that nothing reads is none.
+        // A file without a reader counts as missing.
         self.file = self.tail.is_some().then(|| file.clone());
         self.subagents.clear();
         Ok(())
@@ -151,8 +151,8 @@ impl Conversation {
             Agent::Codex => Format::Codex,
             Agent::GeminiCli => Format::GeminiCli,
             Agent::QwenCode => Format::QwenCode,
-            // It writes the file behind its calls: the mark of a prompt would have files from after
-            // them.
+            // The agent writes the file after its calls: the mark of a prompt would have files from
+            // after them.
             Agent::Copilot => return None,
             // Their sessions are in databases.
             Agent::OpenCode | Agent::Cline => return None,
@@ -210,7 +210,7 @@ impl Conversation {
                 if read.skipped > 0 {
                     self.tell_lost(engine, &read);
                 }
-                // A later reading has only the lines behind.
+                // A later reading has only the lines after it.
                 self.unread = self.unread.take().or(read.reason);
             }
             None | Some(Ok(_)) => {}
@@ -218,7 +218,7 @@ impl Conversation {
         }
     }
 
-    /// Tells what is lost of the session file: in the log of the program, and as an event of the
+    /// Reports lost parts of the session file: in the log of the program, and as an event of the
     /// task, once for each line.
     fn tell_lost(&mut self, engine: &Engine, read: &TailRead) {
         let (session, lines) = (&self.id, read.skipped);
@@ -267,7 +267,7 @@ impl Conversation {
     }
 
     /// Waits for the first line of the session file, for at most this long: agents write it a
-    /// moment behind their first hooks.
+    /// moment after their first hooks.
     #[allow(clippy::disallowed_methods, reason = "the wait for another process")]
     pub(crate) fn wait_for_line(&mut self, engine: &Engine, stop: TailStop<'_>, limit: Duration) {
         let end = Instant::now() + limit;

@@ -7,8 +7,8 @@
 //! turn ended     Message
 //! ```
 //!
-//! Each of them is one append under the key of its document. The first one is preceded by an event
-//! that says so: an import of a session file into such a task is refused.
+//! Each of them is one append under the key of its document. An event before the first one marks
+//! the task: an import of a session file into such a task is refused.
 
 use milepost::events::{
     Application, MarkCause, Message, StepFinished, StepStarted, ToolCalled, ToolReturned,
@@ -118,7 +118,7 @@ fn mark_prompt(task: &Task, said: &Said, prompt: &str) -> Result<u64> {
     Ok(step)
 }
 
-/// Returns JSON as a value; text that is none, as a string.
+/// Returns JSON as a value; other text, as a string.
 fn value(text: &str) -> Json {
     Json::new(text).unwrap_or_else(|_| Json::string(text))
 }

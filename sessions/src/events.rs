@@ -30,7 +30,7 @@ const GONE: &str = "agent_gone";
 /// The age from which on a call without a return may have ended unseen, in microseconds.
 const LONG_US: u64 = 600_000_000;
 
-/// Sentence for a model whose files were taken back while it ran.
+/// Sentence for a model whose files were restored while it ran.
 const TAKEN_BACK: &str = "The user took the files of this project back to an earlier state. \
     Read a file again before you change it.";
 
@@ -43,10 +43,10 @@ impl Reply {
         Self(to)
     }
 
-    /// Lets the agent continue, unless it does already.
+    /// Lets the agent continue, unless it already does.
     pub(crate) fn send(&mut self, taken: Result<HookTakenForm>) {
         if let Some(to) = self.0.take() {
-            // The hook may have given up.
+            // The hook may have stopped waiting.
             let _ = to.send(taken);
         }
     }
@@ -61,7 +61,7 @@ impl Reply {
     }
 }
 
-/// A document of a hook, with what the recorder knows of it.
+/// A document of a hook, with facts that the recorder knows about it.
 #[derive(Debug)]
 pub(crate) struct Heard<'a> {
     pub(crate) asked: &'a HookAsked,
@@ -190,7 +190,7 @@ impl Place {
                 self.hear(session, heard, Some(id))
             }
             AgentEventKind::AfterTool { call, tool, input, .. } => {
-                // The lines of parallel calls are recorded behind their own marks.
+                // The lines of parallel calls are recorded after their own marks.
                 let stop = call.as_deref().map_or(TailStop::End, TailStop::NextCall);
                 session.conversation.read_on(engine, subagent, stop);
                 reply.done();
@@ -232,7 +232,7 @@ impl Place {
         }
     }
 
-    /// Ends the calls that returned before the user goes back, and captures those that run on so
+    /// Ends the calls that returned before the user rewinds, and captures the unfinished ones so
     /// far.
     fn going_back(&self, session: &mut Session, heard: &Heard<'_>) -> Result<()> {
         session.conversation.read_all(&self.engine);
@@ -263,8 +263,8 @@ impl Place {
         self.end(session, returned, HOOK_KEY, false)
     }
 
-    /// Ends calls whose return no hook told, with a capture after each: what changed since one
-    /// began is its own. A hook of it that comes later adds nothing.
+    /// Ends calls whose return no hook reported, with a capture after each: changes since one began
+    /// are its own. A later hook of it adds nothing.
     fn end(
         &self,
         session: &mut Session,
@@ -413,7 +413,7 @@ impl Place {
         };
         let heard_it = self.hear(session, heard, Some(&id));
         let captured = heard_it.and_then(|()| {
-            // The hook of an agent that was killed may come behind the end of its process.
+            // The hook of a killed agent may come after the end of its process.
             match open.is_none() && session.ended.remove(&id) {
                 true => Ok(()),
                 false => self.capture_for_call(session, &mark.after(), heard.key),
@@ -426,9 +426,9 @@ impl Place {
         captured
     }
 
-    /// Records the end of an agent's process: what it left, and its open calls end. The folder is
-    /// captured as after a call for each of them. What changed since one began is its own, unless
-    /// it may have ended long before.
+    /// Records the end of an agent's process: its remains, and the end of its open calls. The
+    /// folder is captured as after a call for each of them. Changes since one began are its own,
+    /// unless it may have ended long before.
     pub(crate) fn gone(&self, session: &mut Session, process: u32) -> Result<()> {
         session.conversation.read_all(&self.engine);
         session.conversation.end((&self.engine, &session.task))?;

@@ -96,7 +96,7 @@ pub(crate) fn elsewhere<'a>(folder: Option<&'a Path>, project: &Path) -> Option<
     has_git.then_some(folder)
 }
 
-/// Captures the folder before or after a call, or marks a checkpoint if there is no folder.
+/// Captures the folder before or after a call, or marks a checkpoint without a folder.
 pub(crate) fn capture_for_call(
     (engine, task): (&Engine, &str),
     workspace: Option<&Workspace>,

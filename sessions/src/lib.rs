@@ -1,7 +1,7 @@
 //! Sessions of coding agents: a [`Recorder`] turns the documents of hooks and the session files of
 //! agents into events, captures of the folder and marks.
 //!
-//! A hook says when something happens, and the session file has the conversation. Before each call
+//! A hook reports the time of an event, and the session file has the conversation. Before each call
 //! of a tool the recorder captures the folder and marks a checkpoint before the agent continues;
 //! after a call it captures the folder while the model works. docs/AGENTS.md has the events.
 //!

@@ -1,4 +1,4 @@
-//! Lineages of sessions, what is recorded on them, and restores of their files.
+//! Lineages of sessions, their records, and restores of their files.
 
 use milepost::{Body, LineageId, Result, Scope, Task};
 use milepost_formats::session_description;
@@ -7,8 +7,8 @@ use milepost_formats::session_description;
 /// events that are searched for one.
 const LOOKED_AT: u64 = 64;
 
-/// Returns the lineage that the conversation of a session is in: the active one, unless that is of
-/// another session, which a rewind made of this one.
+/// Returns the lineage that the conversation of a session is in: the active one, unless it belongs
+/// to another session, which a rewind made of this one.
 pub(crate) fn of_session(task: &Task, id: &str) -> Result<LineageId> {
     let (own, begin) = (session_description(id), session_description(""));
     let lineages = task.lineages()?;
@@ -38,8 +38,8 @@ pub(crate) fn opened_with_files(task: &Task) -> Result<bool> {
     Ok(false)
 }
 
-/// Returns `true` if files were taken back since the last event of an agent, for another session
-/// than this one.
+/// Returns `true` if files were restored since the last event of an agent, for another session than
+/// this one.
 pub(crate) fn files_went_back(task: &Task, id: &str) -> Result<bool> {
     let info = task.lineage().info()?;
     if info.description == Some(session_description(id)) {
@@ -62,7 +62,7 @@ pub(crate) fn files_went_back(task: &Task, id: &str) -> Result<bool> {
 }
 
 /// Returns `true` if events were appended under a key: on the active lineage, and for a document
-/// that waited on any lineage, as the user may have gone back since.
+/// that waited on any lineage, as the user may have rewound since.
 pub(crate) fn is_appended(task: &Task, key: &str, is_spooled: bool) -> Result<bool> {
     if task.lineage().appended_under(key)?.is_some() {
         return Ok(true);

@@ -1,4 +1,4 @@
-//! Paths that a call of a tool may change, as far as its arguments tell.
+//! Paths that a call of a tool may change, as far as its arguments show.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path};
@@ -89,7 +89,7 @@ impl Reach {
         Self::Named(paths)
     }
 
-    /// Returns the reach that a fact of a mark tells.
+    /// Returns the reach that a fact of a mark has.
     pub(crate) fn of_fact(fact: Option<&Value>) -> Self {
         let path = |path: &Value| path.as_str().map(str::to_owned);
         let paths = fact.and_then(Value::as_array).map(|all| all.iter().map(path).collect());
@@ -111,7 +111,7 @@ impl Reach {
     }
 }
 
-/// A path whose place cannot be told.
+/// A path whose place is unknown.
 struct Unclear;
 
 /// Returns the path of a file in the project, without links. `None` for one outside of it.

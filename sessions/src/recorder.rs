@@ -43,8 +43,8 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// `Unavailable`: the recorder ended. `Invalid`: the document is of another project. Others as
-    /// [`Task::append`](milepost::Task::append) and
+    /// `Unavailable`: the recorder ended. `Invalid`: the document is of another project. Otherwise
+    /// as [`Task::append`](milepost::Task::append) and
     /// [`Workspace::capture`](milepost_workspace::Workspace::capture).
     pub fn take(&self, asked: HookAsked) -> Result<HookTakenForm> {
         let (reply, answer) = bounded(1);

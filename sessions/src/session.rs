@@ -37,7 +37,7 @@ pub(crate) struct OpenCall {
     pub(crate) elsewhere: Option<PathBuf>,
     /// The time of its beginning, in microseconds since the Unix epoch.
     pub(crate) began_us: u64,
-    /// True if the session went on without its return: it may have ended.
+    /// True if the session continued without its return: it may have ended.
     pub(crate) is_stale: bool,
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct Session {
     pub(crate) task: String,
     /// The lineage that the session's conversation is in.
     pub(crate) lineage: Option<LineageId>,
-    /// True if its model has to be told that files were taken back.
+    /// `true` if its model has to be told that files were restored.
     pub(crate) is_to_tell: bool,
     /// The agent's processes that are watched.
     pub(crate) processes: BTreeSet<u32>,
@@ -145,7 +145,7 @@ impl Session {
         Ok(())
     }
 
-    /// Takes the calls of which an event says that they are over, though no hook told their return.
+    /// Takes the calls that an event reports as ended without a hook for their return.
     pub(crate) fn take_over(&mut self, event: &AgentEvent) -> Vec<OpenCall> {
         if matches!(event.kind, AgentEventKind::Prompt { .. } | AgentEventKind::TurnEnded { .. }) {
             let others = self.open.iter_mut().filter(|open| open.actor != actor(event));
@@ -153,7 +153,7 @@ impl Session {
         }
         match &event.kind {
             AgentEventKind::SessionEnded { .. } => std::mem::take(&mut self.open),
-            // A sub-agent may work on behind the turn that began it. Without ids there is one call
+            // A sub-agent may continue after the turn that began it. Without ids there is one call
             // at a time.
             AgentEventKind::BeforeTool { call: None, .. }
             | AgentEventKind::Prompt { .. }
@@ -166,8 +166,8 @@ impl Session {
         }
     }
 
-    /// Takes the calls whose results were recorded since the last look at the log: the session file
-    /// has them, also of calls that failed or were interrupted.
+    /// Takes the calls whose results were recorded since the last reading of the log: the session
+    /// file has them, also of calls that failed or were interrupted.
     pub(crate) fn take_returned(&mut self, engine: &Engine) -> Result<Vec<OpenCall>> {
         if self.open.is_empty() {
             return Ok(Vec::new());

@@ -29,8 +29,8 @@ const SLICE_US: u64 = 300_000;
 /// The wait for a live document while others wait in the spool.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The wait between two looks at the spool after a document: hooks put those into it that took too
-/// long.
+/// The wait between two checks of the spool after a document: hooks that took too long put theirs
+/// there.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Number of these looks.
@@ -115,7 +115,7 @@ impl Worker {
                     looks = all_looks;
                 }
                 Ok(Work::Gone { session, process }) => {
-                    // What its last hooks said comes first.
+                    // Documents of its last hooks come first.
                     is_behind = self.take_spooled(SLICE_US) == Spooled::More;
                     self.gone(&session, process);
                 }
@@ -136,7 +136,7 @@ impl Worker {
     /// Records a document of now, and answers. Returns `true` if documents may wait in the spool.
     fn live(&mut self, asked: &HookAsked, to: Sender<Result<HookTakenForm>>) -> bool {
         let mut reply = Reply::new(Some(to));
-        // The order counts: those that wait are from before. The hook puts this one behind them.
+        // The order counts: waiting documents are older. The hook puts this one after them.
         if self.take_spooled(SLICE_US) != Spooled::Nothing {
             let text = "documents from before wait in the spool";
             reply.send(Err(Error::new(ErrorKind::Unavailable, text)));
@@ -171,7 +171,7 @@ impl Worker {
         self.sessions.values().any(|session| is_open(session) && !session.processes.is_empty())
     }
 
-    /// Ends the calls whose results are in session files: no hook tells of one that the user
+    /// Ends the calls whose results are in session files: no hook reports one that the user
     /// interrupted.
     fn look_at_calls(&mut self) {
         for (id, session) in &mut self.sessions {
@@ -214,7 +214,7 @@ impl Worker {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
                 Err(error) => error.to_string(),
             };
-            // A person can look at it.
+            // A person can examine it.
             let name = place.display();
             warn!(target: "milepost::sessions", %name, why, "a document cannot be recorded");
             if let Err(error) = spool.set_aside(place) {
@@ -280,7 +280,7 @@ impl Worker {
         if begins && !is_spooled {
             session.come_back(&self.place.engine)?;
         }
-        // The way back is no part of a session.
+        // The rewind is not part of a session.
         let is_of_agent = event.kind != AgentEventKind::GoingBack;
         let starts = matches!(event.kind, AgentEventKind::SessionStarted { .. });
         if (is_new || starts) && is_of_agent {
@@ -402,7 +402,7 @@ fn unread(error: milepost_formats::Error) -> Error {
     Error::new(ErrorKind::Unavailable, error.to_string())
 }
 
-/// Returns the task of a session: its id, or a name made of it if that is too long for a task.
+/// Returns the task of a session: its id, or a name derived from it if that is too long for a task.
 fn task_id(session: &str) -> String {
     let is_usable = session.len() <= TASK_MAX && !session.chars().any(char::is_control);
     match is_usable {

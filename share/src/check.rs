@@ -1,5 +1,5 @@
-//! Comparison of a share's index with its events: no hash covers the index, and what a browser
-//! lists comes from it.
+//! Comparison of a share's index with its events: no hash covers the index, and the lists in a
+//! browser come from it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, BufReader, Read};
@@ -25,7 +25,7 @@ const FIRST_MAX: u64 = 80;
 /// Most bytes of the index, unpacked.
 const INDEX_MAX: u64 = 1 << 30;
 
-/// Comparison of what a share says of its task with the task.
+/// Comparison of a share's statements about its task with the task.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct IndexCheck {
     /// The version that wrote the file.
@@ -49,8 +49,8 @@ struct Stated {
 /// Documents of an index by name, word for word.
 type Documents = BTreeMap<String, Box<RawValue>>;
 
-/// Makes the index of a share again from its events, and compares it. `open` opens the file, which
-/// is read several times. Returns `None` for a file that is no share, or has no contents of one.
+/// Builds the index of a share again from its events, and compares it. `open` opens the file, which
+/// is read several times. Returns `None` for a file that is not a share, or has no contents of one.
 ///
 /// # Errors
 ///
@@ -69,9 +69,9 @@ pub fn check(open: &dyn Fn() -> io::Result<Box<dyn Read>>) -> Result<Option<Inde
     let shown = Shown::of(export()?, is_copy, &Cancel::NEVER)?;
     let index = Index::of(&shown)?;
     let made = texts(index.pieces.packed());
-    // The lines are those of a writer: they were read twice.
+    // The lines have the writer's form: they were read twice.
     let (contents, pieces) = parts(begin()?.0)?;
-    // A viewer shows nothing of other contents, and what is read in two ways is no answer.
+    // A viewer shows nothing of other contents, and an ambiguous text is not an answer.
     if serde_json::from_slice::<Value>(&contents).is_ok_and(|all| !is_shown(&all)) {
         return Ok(None);
     }
@@ -100,7 +100,7 @@ pub fn check(open: &dyn Fn() -> io::Result<Box<dyn Read>>) -> Result<Option<Inde
         let names = names.into_iter().filter(|name| text(&made, name) != text(&found, name));
         differing.extend(names.cloned());
         if differing.len() == before {
-            // A document is there twice, or in another order.
+            // A document is repeated, or in another order.
             differing.push(format!("{INDEX_ID}{piece}"));
         }
     }
@@ -129,7 +129,7 @@ fn parts(file: impl BufRead) -> Result<(Vec<u8>, Vec<Vec<u8>>)> {
     Ok((contents, pieces))
 }
 
-/// Returns the texts of pieces, empty for one that is no text.
+/// Returns the texts of pieces, empty for one that is not a text.
 fn texts(pieces: &[Vec<u8>]) -> Vec<String> {
     let mut room = INDEX_MAX;
     let unpack = |piece: &Vec<u8>| {

@@ -21,7 +21,7 @@ use serde::Serialize;
 
 use crate::pieces::Pieces;
 
-/// Most bytes of an export: the index is made of a copy of it in memory.
+/// Maximum bytes of an export: the index is built from a copy of it in memory.
 const UNPACKED_MAX: u64 = 1 << 30;
 
 /// The longest line of an export.
@@ -33,7 +33,7 @@ pub struct Packing<'a> {
     pub task: &'a str,
     /// Withhold what resembles a secret.
     pub secrets: bool,
-    /// Regular expressions of what is withheld, too.
+    /// Regular expressions of withheld content, too.
     pub withhold: &'a [String],
 }
 
@@ -178,13 +178,13 @@ impl Filling {
     }
 }
 
-/// A copy of the task in memory, with what the share shows.
+/// A copy of the task in memory, with the share's content.
 pub struct Shown {
     pub engine: Engine,
     /// The task as the export has it.
     pub task: ExportTask,
     /// The ids of the checkpoints by the places of their marks, as the export has them: those of a
-    /// copy are others.
+    /// copy differ.
     ids: BTreeMap<(LineageId, Offset), CheckpointId>,
     /// The forks of lineages, with their hashes.
     pub forks: BTreeMap<LineageId, Parent>,
@@ -272,7 +272,7 @@ fn damaged(line: export_file::InvalidLine) -> Error {
 
 /// Returns the lineage that an event registers, and its fork.
 fn fork_of(event: &ExportEvent) -> Result<Option<(LineageId, Parent)>> {
-    // Where a description is withheld, the fork is shown.
+    // If a description is withheld, the fork is shown.
     let (ExportBody::Inline(payload) | ExportBody::Withheld { shown: Some(payload), .. }) =
         &event.body
     else {

@@ -33,7 +33,7 @@ impl Share {
     ///
     /// # Errors
     ///
-    /// `Invalid`: the task does not fit, or cannot be redacted, or a regular expression is none.
+    /// `Invalid`: the task does not fit, or cannot be redacted, or a regular expression is invalid.
     /// `Engine`: the task does not exist, or cannot be exported.
     pub fn of(
         engine: &Engine,
@@ -44,7 +44,7 @@ impl Share {
         Self::within(ShareAsked::MAX, engine, task, asked, progress)
     }
 
-    /// Packs a task as [`Share::of`] does, for a caller who may ask for `ceiling` bytes at most.
+    /// Packs a task as [`Share::of`] does, for a caller that may ask for `ceiling` bytes at most.
     ///
     /// # Errors
     ///
@@ -62,7 +62,8 @@ impl Share {
         let packing = Packing { engine, task, secrets: asked.redact, withhold: &asked.withhold };
         let ceiling = ceiling.min(ShareAsked::MAX);
         let most = asked.max.min(ceiling);
-        // The first pass is complete: it says how long the file and its longest text are.
+        // The first pass is complete: it determines the lengths of the file and of its longest
+        // text.
         let (mut limit, mut longest_body, mut needed) = (ceiling, usize::MAX, None);
         for longest in LONGEST {
             if longest >= longest_body && longest < usize::MAX {
@@ -109,7 +110,7 @@ impl Share {
         self.html.len(&self.index.pieces, &self.packed.pieces)
     }
 
-    /// Returns the sizes of the share, and what it withholds.
+    /// Returns the sizes of the share, and the withheld content.
     pub fn plan(&self) -> SharePlanForm {
         let withheld = &self.packed.withheld;
         let finds = withheld.finds.iter().map(|(name, find)| FindForm {
@@ -136,7 +137,7 @@ impl Share {
     ///
     /// # Errors
     ///
-    /// Those of `each`.
+    /// Errors of `each`.
     pub fn write<E>(&self, each: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         self.html.write(&self.index.pieces, &self.packed.pieces, each)
     }

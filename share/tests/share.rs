@@ -315,7 +315,7 @@ fn no_planted_secret_is_in_the_file() {
     assert!(!all.contains(&marked.id.to_string()), "the id of the mark tells its label");
     assert!(all.contains("[redacted:api-key]") && all.contains("[redacted:withhold]"));
 
-    // What is withheld has no salt, and what is on trust has no hash of the body either.
+    // A withheld event has no salt, and one on trust has no hash of the body either.
     let mut withheld = 0;
     for line in &file.export {
         if line.get("shown").is_some() {
@@ -407,7 +407,7 @@ fn texts_of_json_are_searched_as_deep_and_as_whole_as_others() {
         r#"{"headers": {"X-Api-Key": ["0123hunter2"], "Authorization": ["Basic hunter2"]}}"#,
         "hunter2",
     );
-    // What is nested too deeply for a walk is a text.
+    // A value that is nested too deeply for the walk is treated as text.
     let deep = format!("{}\"{}\"{}", "[".repeat(50_000), secret(1), "]".repeat(50_000));
     found(&deep, &secret(1));
     // Each level is looked at once, whatever its names are.

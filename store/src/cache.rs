@@ -46,7 +46,7 @@ impl<K: Hash + Eq + Clone, V: InMemory + ?Sized> Cache<K, V> {
     ///
     /// # Errors
     ///
-    /// Those of `read`.
+    /// Errors of `read`.
     pub fn get(&self, key: K, read: impl FnOnce() -> Result<Arc<V>>) -> Result<Arc<V>> {
         if let Some(value) = self.0.lock().values.get(&key) {
             return Ok(Arc::clone(value));
@@ -67,7 +67,7 @@ impl<K: Hash + Eq + Clone, V: InMemory + ?Sized> Cache<K, V> {
         Ok(value)
     }
 
-    /// Removes the values whose keys are given up.
+    /// Removes the values whose keys are no longer in use.
     pub fn forget(&self, is_gone: impl Fn(&K) -> bool) {
         let mut cached = self.0.lock();
         let keys = cached.values.iter().map(|(key, _)| key);

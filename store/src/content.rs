@@ -26,14 +26,14 @@ const END_MAX: usize = 1 << 10;
 /// The bytes that decide where a middle begins and ends.
 const WINDOW: usize = 8;
 
-/// The bytes at each of three places of a content that a fingerprint is made of.
+/// The bytes at each of three places of a content from which a fingerprint is computed.
 const SAMPLE: usize = 256;
 
 /// Splits content into chunks and stores them. They are durable after `sync_chunks`.
 ///
 /// # Errors
 ///
-/// Those of [`put_chunk`](crate::commit_log::ChunkStore::put_chunk).
+/// Errors of [`put_chunk`](crate::commit_log::ChunkStore::put_chunk).
 pub fn put_content(log: &Arc<dyn Log>, content: &[u8]) -> Result<ChunkList> {
     let chunks = content.chunks(CHUNK).map(|chunk| log.put_chunk(chunk, false));
     Ok(ChunkList { len: content.len() as u64, chunks: chunks.collect::<Result<_>>()? })
@@ -44,7 +44,7 @@ pub fn put_content(log: &Arc<dyn Log>, content: &[u8]) -> Result<ChunkList> {
 ///
 /// # Errors
 ///
-/// Those of [`put_chunk`](crate::commit_log::ChunkStore::put_chunk).
+/// Errors of [`put_chunk`](crate::commit_log::ChunkStore::put_chunk).
 pub fn put_body(log: &Arc<dyn Log>, payload: &[u8], middle: &Range<usize>) -> Result<ChunkedBody> {
     let content = payload.get(middle.clone()).expect("the middle is a part of the payload");
     Ok(ChunkedBody::of(payload, middle, put_content(log, content)?.chunks))
@@ -68,8 +68,9 @@ pub fn chunked(payload: &[u8], middle: &Range<usize>) -> ChunkedBody {
     ChunkedBody::of(payload, middle, content.chunks(CHUNK).map(ChunkEntry::id_of).collect())
 }
 
-/// Returns the form and the payload by which a record is compared with another one: those of a body
-/// that came before. Whether it did decides how a body is stored, and not what it says.
+/// Returns the form and the payload by which a record is compared with another one: the form and
+/// payload of a body that came before. Whether it did decides how a body is stored, and not its
+/// content.
 pub fn compared(kind: u16, form: BodyForm, payload: &[u8]) -> (BodyForm, Cow<'_, [u8]>) {
     if form != BodyForm::Inline || payload.len() < REPEATED_MIN || is_indexed(kind) {
         return (form, Cow::Borrowed(payload));
@@ -97,8 +98,8 @@ fn lowest(bytes: &[u8]) -> usize {
     windows.min_by_key(|(_, hash)| *hash).map_or(0, |(at, _)| at)
 }
 
-/// Returns a number that is the same for equal contents, made of samples of the content. Contents
-/// that are not equal may have the same number.
+/// Returns a number that is the same for equal contents, computed from samples of the content.
+/// Contents that are not equal may have the same number.
 pub(crate) fn fingerprint(content: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     let half = content.len() / 2;

@@ -50,8 +50,7 @@ impl Extent {
         self.bytes.get(self.range.clone()).expect("an extent lies in its bytes")
     }
 
-    /// Returns the extent without the bytes of other extents, if they are most of what it holds in
-    /// memory.
+    /// Returns the extent without the bytes of other extents, if they are most of its memory.
     pub fn detached(self) -> Self {
         if self.range.len() >= self.bytes.len() / 2 {
             return self;

@@ -18,7 +18,7 @@ use crate::index::{BaseEntry, LineageEntry, Scan, TaskEntry, walk};
 pub struct Liveness {
     /// Deleted tasks.
     deleted: HashSet<TaskNo>,
-    /// Deleted tasks whose import was given up.
+    /// Deleted tasks whose import was cancelled.
     given_up: HashSet<TaskNo>,
     /// Dropped lineages.
     dropped: HashSet<LogId>,
@@ -144,7 +144,7 @@ impl Liveness {
         self.deleted.contains(&log.task) || self.dropped.contains(&log)
     }
 
-    /// Returns `true` if the import of a task was given up.
+    /// Returns `true` if the import of a task was cancelled.
     pub fn is_given_up(&self, task: TaskNo) -> bool {
         self.given_up.contains(&task)
     }
@@ -188,7 +188,7 @@ impl Liveness {
 /// The maximum number of records of an append: none is shorter than eight bytes.
 const APPEND_RECORDS: u64 = (FRAME_PAYLOAD_MAX / 2 / 8) as u64;
 
-/// Returns the offsets whose salts follow from the seed of a section: those of its append. A
+/// Returns the offsets whose salts follow from the seed of a section: the offsets of its append. A
 /// section reveals its seed, so it is written with explicit salts once one of these events is
 /// erased. The append ends with a section that is not full; other sections may follow a full one.
 fn seeded_with(first: Offset, section: &SectionRef<'_>) -> Option<Range<Offset>> {

@@ -21,7 +21,7 @@ impl dyn Log {
     ///
     /// # Errors
     ///
-    /// Those of reading the index.
+    /// Errors of reading the index.
     pub fn live(&self) -> Result<Liveness> {
         Liveness::scanned(&|from, to, limit| self.scan(from, to, false, limit))
     }

@@ -73,7 +73,7 @@ pub struct Progress {
 pub enum Outcome {
     /// Nothing is lost, and the place is intact again.
     Repaired,
-    /// Bytes that are no commit were dropped: a write that was never acknowledged.
+    /// Bytes without a commit were dropped: a write that was never acknowledged.
     Dropped,
     /// The place is unchanged: opening could not repair it.
     Left,

@@ -22,7 +22,7 @@ pub struct OpenOptions {
     pub backlog_bytes: usize,
     /// The size of sled's cache. Half of it again is for unpacked chunks.
     pub cache_bytes: usize,
-    /// Bodies that come again share what they have in common.
+    /// Repeated bodies share their common content.
     pub share_bodies: bool,
     /// The source of event times.
     pub clock: Arc<dyn Clock>,

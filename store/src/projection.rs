@@ -32,7 +32,7 @@ pub struct DiskBytes {
 ///
 /// Any thread may read at any time.
 pub trait Index: Send + Sync {
-    /// Returns the head of a log; `None` if there is no such log.
+    /// Returns the head of a log; `None` for a missing log.
     fn head(&self, log: LogId) -> Result<Option<LogHead>>;
 
     /// Returns an extent that holds the record at `offset` of `log` itself, without ancestors;
@@ -164,7 +164,7 @@ pub trait Maintenance: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Those of reading the index.
+    /// Errors of reading the index.
     fn packed_bytes(&self, _ids: &HashSet<ChunkId>) -> Result<u64> {
         Ok(0)
     }
@@ -174,7 +174,7 @@ pub trait Maintenance: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Those of the disk.
+    /// Errors of the disk.
     fn mend_files(&self) -> Result<Vec<Finding>> {
         Ok(Vec::new())
     }
@@ -183,7 +183,7 @@ pub trait Maintenance: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Those of the disk.
+    /// Errors of the disk.
     fn distrust_index(&self, _damage: &str) -> Result<()> {
         Ok(())
     }
@@ -192,7 +192,7 @@ pub trait Maintenance: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Those of the disk.
+    /// Errors of the disk.
     fn repairs(&self) -> Result<Vec<Repair>> {
         Ok(Vec::new())
     }
@@ -201,7 +201,7 @@ pub trait Maintenance: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Those of the disk.
+    /// Errors of the disk.
     fn record_damage(&self, _found: &[Finding], _mended_from: &str) -> Result<()> {
         Ok(())
     }
@@ -210,7 +210,7 @@ pub trait Maintenance: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Those of the disk.
+    /// Errors of the disk.
     fn acknowledge_repairs(&self) -> Result<u64> {
         Ok(0)
     }
@@ -219,7 +219,7 @@ pub trait Maintenance: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Those of the disk.
+    /// Errors of the disk.
     fn note_verified(&self, _events: u64, _faults: usize) -> Result<()> {
         Ok(())
     }

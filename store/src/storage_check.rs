@@ -17,7 +17,7 @@ use crate::liveness::{LiveSection, Liveness};
 pub struct Fault {
     /// The log or file.
     pub place: String,
-    /// The difference from what was written.
+    /// The difference from the written content.
     pub message: String,
     /// The affected event, if there is one.
     pub event: Option<EventPlace>,
@@ -45,7 +45,7 @@ pub enum Remedy {
     Files,
     /// Removing the entry with this key, of a snapshot or a chunk: no event accounts for it.
     Note(Vec<u8>),
-    /// None: there is no other copy.
+    /// There is no other copy.
     None,
 }
 

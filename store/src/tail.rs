@@ -128,8 +128,8 @@ impl Tail {
         self.commits.is_empty()
     }
 
-    /// Returns the last commit of a prefix of the tail of about so many bytes and index entries, or
-    /// `None` if the tail is empty.
+    /// Returns the last commit of a prefix of the tail with about this many bytes and index
+    /// entries, or `None` if the tail is empty.
     pub fn prefix(&self, bytes: usize, entries: usize) -> Option<Seq> {
         let (mut size, mut changes) = (0, 0);
         let mut last = None;
@@ -221,7 +221,7 @@ impl Tail {
                     head: group.head,
                 });
                 runs.head = group.head;
-                // Extents leave the tail in the order in which they came.
+                // Extents leave the tail in the order of their commits.
                 let nth = runs.extents.len();
                 let extents = self.extents.get(&group.log);
                 let extent = extents.and_then(|queue| queue.get(nth));

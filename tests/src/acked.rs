@@ -1,4 +1,4 @@
-//! What a store acknowledged, and whether it has it all.
+//! Acknowledgements of a store, and the check that it has them all.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -19,13 +19,13 @@ use milepost::{Engine, Error, ErrorKind, Event, LineageId, Reducer, Task};
 use crate::faults::STARTING;
 use crate::work::{self, batch, place_in_batch};
 
-/// How long a check may take before it counts as hung.
+/// Time limit of a check, after which it counts as hung.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A batch that is appended to a store that was checked: no work uses its number.
 const AFTER: u64 = 4_000_000_000;
 
-/// What was acknowledged, from the lines that [`crate::work::Work`] wrote.
+/// Acknowledged operations, from the lines that [`crate::work::Work`] wrote.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Acked {
     /// Task, lineage, first offset, number of the batch.
@@ -44,7 +44,7 @@ pub struct Acked {
 }
 
 impl Acked {
-    /// Reads the lines; one that was cut is none.
+    /// Reads the lines; an incomplete one is ignored.
     pub fn parse(bytes: &[u8]) -> Self {
         let text = String::from_utf8_lossy(bytes);
         let mut acked = Self::default();
@@ -81,12 +81,12 @@ impl Acked {
         }
     }
 
-    /// How many things were acknowledged.
+    /// Returns the number of acknowledgements.
     pub fn count(&self) -> usize {
         self.batches.len() + self.marks.len() + self.lineages.len()
     }
 
-    /// Whether the process said a line that begins so.
+    /// Returns `true` if the process wrote a line with this beginning.
     pub fn has_said(&self, what: &str) -> bool {
         self.said.iter().any(|line| line.starts_with(what))
     }
@@ -126,7 +126,7 @@ fn check_and_append(
 ) -> Result<(), String> {
     let engine = open(store, damaged)?;
     check_engine(&engine, acked, seed)?;
-    // What it says comes last: it may concern what nobody was told of.
+    // Reported last: its faults may concern unacknowledged events.
     let verified = verify(&engine);
     let mut tasks = acked.lineages.iter().map(|(task, _)| task.as_str());
     let name = tasks.next().unwrap_or("after");
@@ -150,7 +150,8 @@ fn check_and_append(
     verified.and(verified_again)
 }
 
-/// What a kill or a loss of power leaves is no damage, and leaves no record of one.
+/// Opens a store after a kill or a loss of power, which must not count as damage or leave a record
+/// of one.
 fn open(store: &Path, damaged: &[&str]) -> Result<Engine, String> {
     let engine = Engine::open(store, work::options());
     let engine = engine.map_err(|e| format!("I1: open: {:?}: {e}", e.kind()))?;
@@ -174,7 +175,7 @@ pub fn verify(engine: &Engine) -> Result<(), String> {
     Err(format!("I3: verify: {:?}", report.faults))
 }
 
-/// What an error begins with where the store gave a wrong answer, not an error of its own.
+/// Prefix of an error for a wrong answer of the store, as opposed to an error of its own.
 pub const WRONG: &str = "wrong answer:";
 
 /// An error of the store. That something is not there is an answer, and a wrong one.
@@ -185,7 +186,7 @@ fn refused(what: &str, error: &Error) -> String {
     }
 }
 
-/// Whether a store that is open has everything that was acknowledged, and no batch by half.
+/// Checks that an open store has everything that was acknowledged, and no incomplete batch.
 pub fn check_engine(engine: &Engine, acked: &Acked, seed: u64) -> Result<(), String> {
     // Batches that were found: task, lineage and first offset of each.
     let mut found: BTreeMap<u64, (String, u32, u64)> = BTreeMap::new();
@@ -237,7 +238,7 @@ pub fn check_engine(engine: &Engine, acked: &Acked, seed: u64) -> Result<(), Str
     if let Some((checkpoint, expected)) = &acked.kept {
         match state_of(engine, checkpoint) {
             Ok(found) if found == *expected => {}
-            // A later one may have been kept in its place, and nobody was told.
+            // The store may have kept a later, unacknowledged one in its place.
             Err(error) if error.kind() == ErrorKind::NotFound && is_worn(engine) => {}
             Ok(_) => return Err(format!("{WRONG} I10: another state at @{checkpoint}")),
             Err(error) => return Err(refused(&format!("I10: state at @{checkpoint}"), &error)),
@@ -257,7 +258,7 @@ pub fn state_of(engine: &Engine, checkpoint: &str) -> milepost::Result<String> {
     Ok(format!("{:x}", crate::seed::hash(&state)))
 }
 
-/// Whether the task that is trimmed has a checkpoint, whichever that is.
+/// Returns `true` if the trimmed task has any checkpoint.
 fn is_worn(engine: &Engine) -> bool {
     let of_task = |task: &str| milepost::query::CheckpointQuery {
         task: Some(task.to_owned()),
@@ -306,7 +307,7 @@ fn check_task(
     Ok(())
 }
 
-/// Every batch is there whole and as it was appended.
+/// Checks that every batch is complete and unchanged.
 fn check_batches(
     place: &str,
     events: &[Event],

@@ -70,8 +70,8 @@ pub fn capture(content: &[u8]) -> (Body, [Vec<u8>; 2]) {
     (body.into(), [directory, root])
 }
 
-/// A body of one of the kinds that change the state of a run. `kind` chooses it, `salt` what it
-/// says, `size` how long the longer ones are.
+/// Returns a body of one of the kinds that change the state of a run. `kind` chooses it, `salt` its
+/// content, `size` the length of the longer ones.
 pub fn body(kind: u8, salt: u64, size: usize) -> Body {
     let json = |value: serde_json::Value| Json::from_value(&value).unwrap_or_else(|_| Json::null());
     match kind % 13 {

@@ -1,5 +1,5 @@
-//! A disk that is simulated: from what a process did to its files, what a power cut at any moment
-//! may leave of them.
+//! A simulated disk: from a process's changes to its files, the possible remains after a power cut
+//! at any moment.
 //!
 //! ```text
 //! trace.rs    what the process did, as the preloaded library wrote it down
@@ -9,11 +9,12 @@
 //! image.rs    what a crash may leave, built into a folder
 //! ```
 //!
-//! What a sync of a file stores is its bytes, its length and its bits, not its name; a sync of a folder
-//! stores the names in it, and its bits. Everything else may be on the disk or not, in any combination: a
-//! sector holds what it held at some moment since the last sync, whatever its neighbours hold; a file may
-//! have its new length and not its bytes, which are zeros then; a rename may be stored that came after
-//! one of other names that is not. The table of it all is in docs/RECOVERY.md.
+//! A sync of a file stores its bytes, its length and its bits, not its name; a sync of a folder
+//! stores the names in it, and its bits. Everything else may be on the disk or not, in any
+//! combination: a sector has its content of some moment since the last sync, whatever its
+//! neighbours have; a file may have its new length and not its bytes, which are zeros then; a
+//! rename may be stored that came after one of other names that is not. The complete table is in
+//! docs/RECOVERY.md.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -54,12 +55,13 @@ pub struct Disk {
     files: HashMap<Node, FileNode>,
     /// Symlinks, with their targets.
     links: HashMap<Node, String>,
-    /// Of files and folders.
+    /// Bits of files and folders.
     bits: HashMap<Node, Bits>,
     names: Names,
-    /// The file or folder that has an inode number now. A number is used again when its file is gone.
+    /// The file or folder that has an inode number now. A number is used again after its file is
+    /// removed.
     inodes: HashMap<u64, Node>,
-    /// How many operations were done.
+    /// Number of operations so far.
     clock: u64,
 }
 
@@ -105,7 +107,7 @@ impl Disk {
         self.bits.insert(node, Bits::stored(meta.mode()));
     }
 
-    /// Does what the process did.
+    /// Applies an operation of the process.
     pub fn apply(&mut self, op: &Op) {
         self.clock += 1;
         let at = self.clock;
@@ -130,14 +132,14 @@ impl Disk {
             }
             Op::SyncData { inode } => self.file(*inode).sync(),
             Op::SyncFailed { inode } => {
-                // Of a folder it may be too.
+                // It may be a folder.
                 let node = self.inodes.get(inode);
                 if let Some(file) = node.and_then(|node| self.files.get_mut(node)) {
                     file.sync_failed();
                 }
             }
             Op::SyncDir { path } => {
-                // One that is gone by now has nothing in it.
+                // A removed one has nothing in it.
                 if let Some(dir) = self.names.find(path) {
                     self.names.sync(dir);
                     self.bits_of(dir).sync();
@@ -173,7 +175,7 @@ impl Disk {
         self.bits.entry(node).or_insert_with(|| Bits::stored(0o700))
     }
 
-    /// Whether anything is not stored.
+    /// Returns `true` if a change is not stored yet.
     pub fn is_pending(&self) -> bool {
         self.names.is_pending()
             || self.files.values().any(FileNode::is_pending)

@@ -18,7 +18,7 @@ const DIR: &str = "MILEPOST_TEST_FAULTED_DIR";
 const SEED: &str = "MILEPOST_TEST_FAULTED_SEED";
 const WHAT: &str = "MILEPOST_TEST_FAULTED_WHAT";
 
-/// What is to be done to the process: class of calls, which of them, how, and for how long.
+/// A failure to inject: class of calls, number, kind, and duration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fail {
     pub class: &'static str,
@@ -41,9 +41,9 @@ impl Fail {
     }
 }
 
-/// The process: does nothing unless it is told where. It makes a store and works on it (`Work`), opens
-/// one that another left and goes on a little (`Recover`) or reads all of it (`Read`), or works, and
-/// opens the store again itself when something has failed (`Reopen`).
+/// Runs as the child process: does nothing unless the environment names a folder. It makes a store
+/// and works on it (`Work`), opens an existing one and continues a little (`Recover`) or reads all
+/// of it (`Read`), or works, and opens the store again itself after a failure (`Reopen`).
 pub fn child() {
     let (Ok(dir), Ok(seed), Ok(what)) =
         (std::env::var(DIR), std::env::var(SEED), std::env::var(WHAT))
@@ -177,18 +177,18 @@ fn recovering_script() -> Vec<Step> {
     ]
 }
 
-/// What must hold in the same process after a write failed.
+/// Checks the promises in the same process after a failed write.
 fn after_failure(work: &mut Work, dir: &Path, seed: u64, fail: &str, error: &Error) {
     let class = fail.split(':').next().unwrap_or_default();
-    // Where something cannot be read or opened, nothing was written: the next append may do well.
+    // After a failed read or open nothing was written: the next append may succeed.
     let writes = matches!(class, "write" | "sync" | "range" | "rename" | "truncate");
     // The same of a segment that could not be made, which nothing named yet.
     let writes = writes && !error.to_string().starts_with("nothing was appended");
     if !work.is_open() || matches!(class, "read" | "open" | "any") {
         return;
     }
-    // A thread of sled's own failed, and this append had something to read. The applier learns of it
-    // with its next round: until then the journal takes appends, and keeps them.
+    // A thread of sled's own failed, and this append had something to read. The applier learns of
+    // it with its next round: until then the journal takes appends, and keeps them.
     let is_unknown = error.kind() == ErrorKind::Unavailable;
     let mut is_unknown = is_unknown && refused_by_sled(&format!("Unavailable: {error}"));
     for kind in [Kind::Small, Kind::Small, Kind::Chunked, Kind::Small] {
@@ -204,8 +204,8 @@ fn after_failure(work: &mut Work, dir: &Path, seed: u64, fail: &str, error: &Err
     let acked = Acked::read(&dir.join("acks"));
     match check_engine(work.engine(), &acked, seed) {
         Ok(_) => {}
-        // After a write of sled's own has failed it refuses reads as well, and says so: what is applied
-        // is read again after a reopen. It must not answer.
+        // After a write of sled's own has failed it refuses reads as well, and says so: what is
+        // applied is read again after a reopen. It must not answer.
         Err(error) if refused_by_sled(&error) => {
             work.tell("sled refuses reads");
         }
@@ -213,7 +213,8 @@ fn after_failure(work: &mut Work, dir: &Path, seed: u64, fail: &str, error: &Err
     }
 }
 
-/// Whether an answer was refused since a write of sled's own has failed: after any other, reading goes on.
+/// Returns `true` if an answer was refused because of a failed write of sled's own: after any other
+/// failure, reads must succeed.
 fn refused_by_sled(error: &str) -> bool {
     let refused = error.contains("Unavailable") || error.contains("Poisoned");
     refused && error.contains("sled")
@@ -229,7 +230,7 @@ pub struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// Runs the process, and gives what it was told, or what is wrong with how it ended.
+    /// Runs the process, and returns its acknowledgements, or the fault of its end.
     pub fn run(
         &self,
         faults: &Faults,
@@ -261,8 +262,8 @@ impl Case<'_> {
         Ok(acked)
     }
 
-    /// Runs the process behind a line of shell that sets limits for it, which it meets as `class` of
-    /// calls that fail. It may end by one of these signals.
+    /// Runs the process behind a line of shell that sets limits for it, which it meets as `class`
+    /// of calls that fail. It may end by one of these signals.
     pub fn run_limited(&self, limit: &str, class: &str, signals: &[i32]) -> Result<Acked, String> {
         let mut command = Command::new("sh");
         command
@@ -309,7 +310,7 @@ pub fn folder(within: &Path, name: &str) -> PathBuf {
     dir
 }
 
-/// Fails with what was wrong: how often, and the first of each kind. Numbers do not make another.
+/// Fails with the faults: the number, and the first of each kind. Numbers do not distinguish kinds.
 pub fn report(what: &str, seed: u64, cases: usize, failures: &[String]) {
     println!("{what}: {cases} cases");
     let mut kinds: BTreeMap<String, (usize, &String)> = BTreeMap::new();

@@ -8,17 +8,17 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{OnceLock, PoisonError, RwLock, mpsc};
 use std::time::Duration;
 
-/// Which folder's files are looked at.
+/// Folder of the observed files.
 pub const DIR: &str = "MILEPOST_FAULTS_DIR";
 /// The trace to append to.
 pub const RECORD: &str = "MILEPOST_FAULTS_RECORD";
-/// Which call fails.
+/// The call that fails.
 pub const FAIL: &str = "MILEPOST_FAULTS_FAIL";
-/// Where the counts go.
+/// File of the counts.
 pub const COUNT: &str = "MILEPOST_FAULTS_COUNT";
 /// Syncs do nothing.
 pub const NOSYNC: &str = "MILEPOST_FAULTS_NOSYNC";
-/// What the file system cannot do: `no-exchange`, or `plain` moves only.
+/// Restricted moves of the file system: `no-exchange`, or `plain` moves only.
 pub const MOVES: &str = "MILEPOST_FAULTS_MOVES";
 /// While this file is there, syncs wait.
 pub const HOLD: &str = "MILEPOST_FAULTS_HOLD";
@@ -29,15 +29,15 @@ pub const CLASSES: [&str; 12] = [
     "mode", "any",
 ];
 
-/// How long a process may take before it counts as hung.
+/// Time limit of a process, after which it counts as hung.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// Whether everything is to be tried, not a sample that a plain run has time for.
+/// Returns `true` for the complete set of cases instead of a sample for a plain run.
 pub fn nightly() -> bool {
     std::env::var_os("MILEPOST_NIGHTLY").is_some()
 }
 
-/// What is built of `tests/faults`.
+/// Built artifacts of `tests/faults`.
 #[derive(Debug)]
 pub struct Faults {
     pub library: PathBuf,
@@ -45,7 +45,8 @@ pub struct Faults {
     pub cut: PathBuf,
 }
 
-/// Builds `tests/faults` once for a process. Says so where it cannot be built: the test is skipped.
+/// Builds `tests/faults` once for a process. Prints a note if it cannot be built: the test is
+/// skipped.
 pub fn built() -> Option<&'static Faults> {
     static BUILT: OnceLock<Option<Faults>> = OnceLock::new();
     BUILT.get_or_init(build).as_ref()
@@ -88,17 +89,17 @@ fn build() -> Option<Faults> {
     }
 }
 
-/// What became of a process.
+/// End of a process.
 #[derive(Debug)]
 pub struct Ended {
     pub status: ExitStatus,
-    /// It had to be killed: it did not end by itself in time.
+    /// `true` if it exceeded its time limit and had to be killed.
     pub hung: bool,
     pub stderr: String,
 }
 
 impl Ended {
-    /// What is wrong with how it ended, if anything. A process that is to be killed has been.
+    /// Returns the fault of an unexpected end. With `killed`, a kill is the expected end.
     pub fn fault(&self, killed: bool) -> Option<String> {
         self.fault_but(if killed { &[9] } else { &[] })
     }
@@ -117,8 +118,9 @@ impl Ended {
         self.panics().map(|line| format!("it panicked: {line}"))
     }
 
-    /// A panic that is not one of sled's, or of the thread that opens it: those are caught, and come out
-    /// as errors. Nor is it that of std in a new thread whose signal stack finds no memory.
+    /// A panic that is not one of sled's, or of the thread that opens it: those are caught, and
+    /// come out as errors. Nor is it that of std in a new thread whose signal stack finds no
+    /// memory.
     fn panics(&self) -> Option<&str> {
         const CAUGHT: [&str; 3] = ["/sled-", "'milepost-sled'", "/sys/pal/unix/stack_overflow.rs"];
         let caught = |line: &str| CAUGHT.iter().any(|place| line.contains(place));
@@ -191,7 +193,7 @@ pub fn end(mut child: Child, patience: Duration) -> Ended {
     Ended { status, hung, stderr: reader.join().unwrap_or_default() }
 }
 
-/// How many calls of each class a process made, and how many were made to fail.
+/// Counts of the calls of each class, and of those that were made to fail.
 #[derive(Debug, Clone, Default)]
 pub struct Counts {
     counts: Vec<u64>,
@@ -223,7 +225,8 @@ impl std::fmt::Display for Counts {
     }
 }
 
-/// Up to `count` numbers from 1 to `last`, spread over them; all of them where `count` is none.
+/// Returns up to `count` numbers from 1 to `last`, spread over them; all of them if `count` is
+/// `None`.
 pub fn spread(last: u64, count: Option<u64>, random: &mut crate::seed::Random) -> Vec<u64> {
     match count {
         Some(count) if count < last => {
@@ -236,7 +239,7 @@ pub fn spread(last: u64, count: Option<u64>, random: &mut crate::seed::Random) -
     }
 }
 
-/// A folder in memory where there is one: what a test builds there is not to wear a disk.
+/// Returns a folder in memory if possible, so that a test does not wear a disk.
 pub fn temp_dir() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };

@@ -15,7 +15,7 @@ pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
             copy(&path, &beside)?;
         } else {
             match fs::copy(&path, &beside) {
-                // Recycled meanwhile.
+                // Recycled in between.
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {}
                 other => {
                     other?;
@@ -41,8 +41,8 @@ pub fn empty(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Copies a store that is open, as a kill at this moment would leave it. What is written first is
-/// copied last, so that the copy holds no promise whose ground it lacks.
+/// Copies an open store, as a kill at this moment would leave it. Files that are written first are
+/// copied last, so that the copy does not acknowledge more than it has.
 pub fn copy_store(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     let acked = fs::read(from.join("acked"))?;

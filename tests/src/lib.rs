@@ -1,5 +1,5 @@
-//! What the tests share: a plain model of the engine, bodies to append, folders to copy; and work
-//! under faults, a simulated disk, damaged stores, and a look at what became of them.
+//! Shared code of the tests: a plain model of the engine, bodies to append, folders to copy; and
+//! work under faults, a simulated disk, damaged stores, and checks of their contents.
 
 pub mod acked;
 pub mod archive;

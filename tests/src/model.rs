@@ -19,7 +19,7 @@ pub struct TaskModel {
     pub name: String,
     pub user: String,
     pub lineages: Vec<LineageModel>,
-    /// Lineage, and the activation that an undo goes back to. The first is of epoch 1.
+    /// Lineage, and the activation that an undo returns to. The first is of epoch 1.
     pub activations: Vec<(usize, Option<usize>)>,
 }
 
@@ -43,7 +43,7 @@ pub struct MarkModel {
     pub body: CheckpointMarked,
 }
 
-/// What an append must come to.
+/// Expected result of an append.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Outcome {
     Done {
@@ -125,7 +125,7 @@ impl TaskModel {
         })
     }
 
-    /// What an append to a lineage must come to; appends where it is not refused.
+    /// Returns the expected result of an append to a lineage; appends unless it is refused.
     pub fn append(
         &mut self,
         lineage: usize,

@@ -12,14 +12,14 @@ use std::process::Command;
 pub struct Mounted {
     kind: &'static str,
     backing: PathBuf,
-    /// Where it is mounted.
+    /// The mount point.
     pub dir: PathBuf,
     up: bool,
 }
 
 /// Runs a program; its own words where it fails.
 fn run(program: &str, args: &[&str]) -> Result<(), String> {
-    // Programs for file systems are not in everybody's path.
+    // Programs for file systems are not in every user's path.
     let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
     let output = Command::new(program).args(args).env("PATH", path).output();
     let output = output.map_err(|e| format!("{program}: {e}"))?;
@@ -50,7 +50,7 @@ impl Mounted {
         Ok(mounted)
     }
 
-    /// Writes a file that takes the free space of the file system except for so many bytes. Returns
+    /// Writes a file that takes the free space of the file system except for `but` bytes. Returns
     /// its path.
     pub fn fill(&self, but: u64) -> io::Result<PathBuf> {
         let path = self.dir.join("ballast");
@@ -114,7 +114,7 @@ impl Mounted {
         Ok(())
     }
 
-    /// Copies what is on the device now, though it is in use, and mounts the copy.
+    /// Copies the current content of the device, though it is in use, and mounts the copy.
     pub fn copy(&self, name: &str) -> Result<Self, String> {
         let backing = self.backing.with_file_name(format!("{name}.img"));
         let (from, to) = (self.backing.to_string_lossy(), backing.to_string_lossy());
@@ -128,7 +128,7 @@ impl Drop for Mounted {
     fn drop(&mut self) {
         let dir = self.dir.to_string_lossy().into_owned();
         if self.up && self.unmount().is_err() {
-            // Somebody is in there still, a store that hung perhaps.
+            // A process still uses it, perhaps a store that hung.
             let _ = run("umount", &["--lazy", &dir]);
         }
         let _ = fs::remove_file(&self.backing);

@@ -1,4 +1,4 @@
-//! Bytes that are looked for in files, as they lie there and unpacked.
+//! Searches for bytes in files, as stored and unpacked.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
@@ -57,7 +57,7 @@ fn look(bytes: &[u8], give: &mut dyn FnMut(&[u8])) {
             continue;
         };
         let mut unpacked = Vec::new();
-        // What was read of a frame that is cut is there too.
+        // The readable part of a truncated frame counts too.
         let _ = frame.single_frame().take(UNPACKED_MAX).read_to_end(&mut unpacked);
         if !unpacked.is_empty() {
             look(&unpacked, give);

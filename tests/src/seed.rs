@@ -1,4 +1,4 @@
-//! Seeds of random tests: printed, and taken back from the environment.
+//! Seeds of random tests: printed, and read from the environment.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 

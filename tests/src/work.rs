@@ -1,8 +1,8 @@
-//! Work for a store that is under faults, the same for the same seed, that tells in a file what it
-//! was told.
+//! Work for a store under faults, the same for the same seed, which writes its acknowledgements to
+//! a file.
 //!
-//! The file `acks` lies beside the store, one line for each thing the engine acknowledged; see
-//! `acked.rs`, which reads it and looks whether the store has it all.
+//! The file `acks` is next to the store, one line for each acknowledgement of the engine; see
+//! `acked.rs`, which reads it and checks that the store has them all.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -22,7 +22,7 @@ use milepost::{Body, Engine, ErrorKind, LineageId, Mark, Options, Result, Task};
 use crate::bodies;
 use crate::seed::Random;
 
-/// What is done.
+/// Step of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// A new task; the others go on too.
@@ -46,7 +46,7 @@ pub enum Step {
     Compact,
 }
 
-/// What a batch is made of. The kind is part of the batch's number.
+/// Content of a batch. The kind is part of the batch's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Up to five events, of which some are messages.
@@ -61,7 +61,7 @@ pub enum Kind {
 
 const KINDS: [Kind; 4] = [Kind::Small, Kind::Medium, Kind::Chunked, Kind::Large];
 
-/// The events of a batch: the number says how many there are and what is in each.
+/// Returns the events of a batch: the number determines their count and their content.
 pub fn batch(seed: u64, number: u64) -> Vec<Body> {
     let mut random = Random::new(seed ^ number.wrapping_mul(0x1000_0001));
     let name = |index: usize, count: usize| format!("b{number}/{index}/{count}");
@@ -143,7 +143,7 @@ pub fn short_script() -> Vec<Step> {
     ]
 }
 
-/// A script that lets go of much, and compacts.
+/// Returns a script that removes much, and compacts.
 pub fn compacting_script() -> Vec<Step> {
     use Kind::{Chunked, Large, Medium, Small};
     use Step::{Append, Branch, Compact, Delete, Drain, Mark, Reopen, Restore, Start, Wear};
@@ -173,7 +173,7 @@ pub fn compacting_script() -> Vec<Step> {
     ]
 }
 
-/// A script of so many steps.
+/// Returns a script of this many steps.
 pub fn script(seed: u64, steps: u64) -> Vec<Step> {
     let mut random = Random::new(seed ^ 0x5c21);
     let mut script = vec![Step::Start];
@@ -215,7 +215,7 @@ pub fn recycling_script() -> Vec<Step> {
     script
 }
 
-/// How the stores of these tests are opened: appends wait early, so that blocks are written.
+/// Returns the options of these tests' stores: appends wait early, so that blocks are written.
 pub fn options() -> Options {
     Options::default().backlog_bytes(1 << 20).cache_bytes(4 << 20)
 }
@@ -230,15 +230,15 @@ pub struct Work {
     engine: Option<Engine>,
     tasks: Vec<String>,
     next_batch: u64,
-    /// What the names of its tasks begin with.
+    /// Prefix of the names of its tasks.
     prefix: String,
     /// An append that failed is tried once more, as a caller might.
     pub retries: bool,
 }
 
 impl Work {
-    /// Opens the store in a folder. Batches are numbered from `first` on: two that work on one store,
-    /// one after another, do not use the same.
+    /// Opens the store in a folder. Batches are numbered from `first` on: two that work on one
+    /// store, one after another, do not use the same.
     pub fn open(dir: &Path, seed: u64, first: u64) -> Result<Self> {
         let acks = OpenOptions::new().create(true).append(true).open(dir.join("acks")).unwrap();
         Self::open_with(dir, acks, seed, first)
@@ -249,7 +249,7 @@ impl Work {
         let store = dir.join("store");
         let engine = Engine::open(&store, options())?;
         let mut tasks = Vec::new();
-        // What an earlier process started.
+        // Tasks of an earlier process.
         for n in 0.. {
             match engine.task(&format!("t{n}")) {
                 Ok(task) => tasks.push(task.id().to_owned()),
@@ -306,7 +306,7 @@ impl Work {
         self.next_batch * 4 + kind
     }
 
-    /// Does one step, and tells of what was acknowledged.
+    /// Does one step, and writes its acknowledgement.
     pub fn step(&mut self, step: Step) -> Result<()> {
         if self.tasks.is_empty() && step != Step::Start {
             self.step(Step::Start)?;
@@ -441,7 +441,7 @@ impl Work {
         Ok(())
     }
 
-    /// A task, and an offset of what is active in it.
+    /// Returns a task, and an offset of its active lineage.
     fn somewhere(&mut self) -> Result<(Task, u64)> {
         let task = self.task()?;
         let head = task.head()?.next;
@@ -449,7 +449,7 @@ impl Work {
         Ok((task, offset))
     }
 
-    /// Whether the store is open: not where closing or opening it failed.
+    /// Returns `true` if the store is open, `false` after a failed close or open.
     pub fn is_open(&self) -> bool {
         self.engine.is_some()
     }

@@ -30,7 +30,7 @@ use self::check::check_mark;
 use crate::folder;
 use crate::model::{LineageModel, MarkModel, Model, Outcome, TaskModel};
 
-/// Where an append goes.
+/// Target of an append.
 #[derive(Debug, Clone, Copy)]
 pub enum Who {
     /// Through the newest handle on the task.
@@ -41,7 +41,7 @@ pub enum Who {
     Named(u8),
 }
 
-/// What an append says of the head.
+/// Expected head of an append.
 #[derive(Debug, Clone, Copy)]
 pub enum Expect {
     Nothing,
@@ -327,7 +327,7 @@ impl World {
     }
 
     fn fork(&mut self, task: usize, lineage_type: LineageType, from: &Point, description: &str) {
-        // A checkpoint whose mark stands on its point is taken along: the fork is behind the mark.
+        // A checkpoint whose mark has its own offset is inherited: the fork is after the mark.
         let mark = self.model.marks.iter().find(|m| Some(m.id) == from.checkpoint).cloned();
         let offset = from.offset + u64::from(mark.as_ref().is_some_and(|m| m.mark == m.at));
         let mut at = from.clone();
@@ -364,7 +364,7 @@ impl World {
         if lineage_type == LineageType::Restore {
             model.push(new, restored.into(), header.clone());
         }
-        // One whose mark stands further on is marked again.
+        // A checkpoint whose mark is at a later offset is marked again.
         if let Some(old) = mark.filter(|m| m.mark != m.at) {
             let body = CheckpointMarked {
                 at: Some(Head { next: offset, hash }),
@@ -457,7 +457,7 @@ impl World {
         self.take_handles();
     }
 
-    /// Copies the store as it is now, and goes on with the copy.
+    /// Copies the store in its current state, and continues with the copy.
     pub fn kill(&mut self) {
         let Some(path) = self.path() else { return };
         let (dir, n) = self.folder.as_mut().unwrap();

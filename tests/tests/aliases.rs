@@ -35,7 +35,7 @@ fn ids(engine: &Engine, query: &CheckpointQuery, limit: usize) -> Vec<Checkpoint
     }
 }
 
-/// Returns what a query has to find.
+/// Returns the expected result of a query.
 fn plain(all: &[Marked], query: &CheckpointQuery) -> Vec<CheckpointId> {
     let alias_of = |mark: &Marked| {
         let fits = |alias: &&String| {

@@ -1,15 +1,15 @@
-//! What is allocated on the thread of who appends. A process of its own, since all of it is counted.
+//! Allocations on the appending thread. The test is a process of its own, since all of them count.
 #![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
 
 use milepost::events::Message;
 use milepost::{Append, Engine, Mark, Options, Task};
 
-/// So many of each are counted.
+/// The number of counted operations of each kind.
 const MANY: u64 = 1000;
 
 /// Allocations of one. What grows now and then, as a map does, is less than one of each.
 fn counted(what: &str, mut once: impl FnMut()) -> u64 {
-    // What grows once is not counted.
+    // Growth that happens once does not count.
     for _ in 0..100 {
         once();
     }

@@ -1,6 +1,6 @@
-//! I11, I1: every call to the system may fail, once or for ever. Then an append is an error, those
-//! after it are, reading goes on, dropping the engine ends, and whoever opens the store next finds
-//! everything that was acknowledged.
+//! I11, I1: every call to the system may fail, once or for ever. Then an append is an error, later
+//! ones are too, reads continue, dropping the engine ends, and the next opening finds everything
+//! that was acknowledged.
 //!
 //! The test starts its own binary, with the library of `tests/faults` preloaded.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
@@ -16,13 +16,13 @@ use milepost_tests::seed::{Random, seed};
 
 const CHILD: &str = "child_whose_calls_fail";
 
-/// The process whose calls fail: does nothing unless it is told where.
+/// The process whose calls fail: does nothing without its environment.
 #[test]
 fn child_whose_calls_fail() {
     faulted::child();
 }
 
-/// How the calls of a class fail: once, and for ever.
+/// Returns the ways in which calls of a class fail: once, and for ever.
 fn ways(class: &'static str) -> Vec<(&'static str, bool)> {
     let mut ways = vec![("EIO", false), ("EIO", true)];
     match class {
@@ -45,18 +45,18 @@ fn ways(class: &'static str) -> Vec<(&'static str, bool)> {
     ways
 }
 
-/// What came of all cases, by promise.
+/// Results of all cases, by promise.
 #[derive(Debug)]
 struct Tried {
     seed: u64,
     cases: usize,
-    /// It panicked, hung, or lost something.
+    /// Cases with a panic, a hang, or a loss.
     lost: Vec<String>,
     /// An append went well after one that failed.
     revived: Vec<String>,
     /// Something could not be read after a write that failed.
     unreadable: Vec<String>,
-    /// What was read was not what is there, and no error.
+    /// Reads with wrong content and without an error.
     wrong: Vec<String>,
 }
 
@@ -134,8 +134,8 @@ fn one(case: &Case<'_>, fail: Fail, told: Result<Acked, String>, tried: &mut Tri
         _ => &[],
     };
     let checked = told.and_then(|_| match case.check_damaged(damaged) {
-        // Where a read fails while sled is opened behind a clean stop, sled may lose blocks: one is missed
-        // where it is read, and the next opening repairs it.
+        // If a read fails while sled is opened after a clean stop, sled may lose blocks: a read
+        // reports the missing one, and the next opening repairs it.
         Err(error) if fail.class == "read" && error.contains("a block with offset") => case.check(),
         checked => checked,
     });
@@ -155,7 +155,7 @@ fn working() -> Option<&'static Tried> {
     tried.as_ref()
 }
 
-/// The cases of a process that opens what a killed one left, likewise.
+/// Runs the cases of a process that opens the remains of a killed one, likewise.
 fn recovering() -> Option<&'static Tried> {
     static TRIED: OnceLock<Option<Tried>> = OnceLock::new();
     let tried = TRIED.get_or_init(|| {

@@ -1,5 +1,5 @@
-//! I1, I2: a process may be killed just before any of its calls that change files, and again while
-//! what it left is opened: whoever opens the store next finds everything that was acknowledged.
+//! I1, I2: a process may be killed just before any of its calls that change files, and again during
+//! the following opening: the next opening finds everything that was acknowledged.
 //!
 //! The test starts its own binary, with the library of `tests/faults` preloaded.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
@@ -11,7 +11,7 @@ use milepost_tests::seed::{Random, seed};
 
 const CHILD: &str = "child_that_is_killed_before_a_call";
 
-/// The process that is killed: does nothing unless it is told where.
+/// The process that is killed: does nothing without its environment.
 #[test]
 fn child_that_is_killed_before_a_call() {
     faulted::child();
@@ -45,7 +45,7 @@ fn a_kill_before_any_call_loses_nothing_nor_does_one_while_that_is_recovered_fro
             failures.push(format!("{kill}: {error}"));
         }
         cases += 1;
-        // How many calls it takes to open what was left, and go on.
+        // The number of calls that an opening and a few appends make.
         let whole = make(&format!("whole-{n}"));
         std::fs::remove_dir(&whole.dir).unwrap();
         copy(&left.dir, &whole.dir).unwrap();

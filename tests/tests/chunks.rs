@@ -1,5 +1,5 @@
-//! Chunks that are put together: what a compaction takes and leaves of a group, and what opening and
-//! verifying make of one.
+//! Grouped chunks: the parts of a group that a compaction keeps and removes, and its opening and
+//! verification.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::fs;
@@ -303,7 +303,7 @@ fn a_damaged_group_is_reported_and_its_chunks_can_be_stored_again() {
     let pack = folder::files(&root.join("packs"), ".pack").unwrap().remove(0);
     let bytes = fs::read(&pack).unwrap();
     let at = bytes.windows(50).position(|w| w == &hit[1][100..150]).unwrap();
-    // What was unpacked before does not hide it.
+    // A cached unpacked copy does not hide it.
     chunks.get(&ids[0]).unwrap();
     folder::flip(&pack, at as u64).unwrap();
     let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
@@ -337,7 +337,7 @@ fn a_damaged_group_is_reported_and_its_chunks_can_be_stored_again() {
     let engine = Engine::open(&root, options()).unwrap();
     let chunks = engine.store().chunks();
     let has = chunks.has(&ids).unwrap();
-    // Nothing named three of the others, and repair let go of the last.
+    // Nothing named three of the others, and repair removed the last.
     assert_eq!(has, [true, false, false, false, false]);
     assert_eq!(chunks.put(&slices(&hit)).unwrap(), ids);
     for (id, content) in ids.iter().zip(&hit) {

@@ -204,7 +204,7 @@ fn a_subscriber_sees_each_event_once_and_in_order_until_the_store_is_closed() {
             assert_eq!(watched.try_next().unwrap().unwrap().offset, offset);
         }
         assert_eq!(watched.try_next().unwrap(), None);
-        // By name the old lineage goes on, and its subscribers with it.
+        // By name the old lineage continues, and so do its subscribers.
         let old = task.lineage_named(LineageId(0)).unwrap();
         old.append(text("late")).unwrap();
         assert_eq!(watched.next().unwrap().offset, head);
@@ -301,7 +301,7 @@ fn readers_beside_writers_and_the_applier_never_see_a_gap() {
 
 #[test]
 fn verify_beside_writers_and_the_applier_finds_nothing_wrong() {
-    // It took a run that the applier had packed into a larger block for one out of place.
+    // A reader once took a run that the applier had packed into a larger block for a misplaced one.
     both(|engine| {
         let task = engine.start_task("t", "ana").unwrap();
         let done = AtomicBool::new(false);
@@ -341,7 +341,8 @@ fn a_restore_while_others_append_makes_their_handles_stale() {
                     let error = loop {
                         let before = restored.load(Ordering::Acquire);
                         match task.append(text("x")) {
-                            // What began after the restore was done cannot be in the old lineage.
+                            // An append that began after the end of the restore cannot be in the
+                            // old lineage.
                             Ok(_) => assert!(!before, "I13"),
                             Err(error) => break error,
                         }

@@ -267,7 +267,7 @@ fn a_copy_that_a_process_did_not_finish_is_not_there() {
     });
     copied.unwrap();
     assert!(engine.task("copy").is_err());
-    // As after a kill: nothing of it is taken back.
+    // As after a kill: nothing of it is undone.
     std::mem::forget(import);
     drop(export);
     engine.close().unwrap();

@@ -1,11 +1,10 @@
 //! The damage sweep (I4): every file of a store is damaged in every way, and opening either brings
-//! everything back, or says what is damaged where there was one copy only. It never panics, hangs,
-//! loses something without a word, or answers wrongly.
+//! everything back, or names the damage if there was one copy only. It never panics, hangs, loses
+//! something silently, or answers wrongly.
 //!
 //! A plain run takes a sample, `MILEPOST_SWEEP_TIMES=n` one n times as large, `MILEPOST_NIGHTLY=1`
-//! all cases. `MILEPOST_SWEEP_STORES` names a
-//! folder that the stores are kept in from run to run, and `MILEPOST_SWEEP_CASE` a case to do again,
-//! with output: its name is in the list of examples.
+//! all cases. `MILEPOST_SWEEP_STORES` names a folder that the stores are kept in from run to run,
+//! and `MILEPOST_SWEEP_CASE` a case to do again, with output: its name is in the list of examples.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::path::{Path, PathBuf};
@@ -21,8 +20,8 @@ use milepost_tests::sweep::stores::{Left, Stores};
 use milepost_tests::sweep::table::Table;
 use tempfile::TempDir;
 
-/// The process that opens damaged stores: not a test of its own, it does nothing unless it is told
-/// where they are.
+/// The process that opens damaged stores: not a test of its own, it does nothing without its
+/// environment.
 #[test]
 fn child_that_opens_damaged_stores() {
     children::work();

@@ -59,7 +59,10 @@ fn claude() -> Vec<Value> {
 }
 
 fn codex() -> Vec<Value> {
-    let line = |at: usize, kind: &str, payload: Value| json!({"timestamp": time(at), "type": kind, "payload": payload});
+    let line = |at: usize, kind: &str, payload: Value| {
+        let timestamp = time(at);
+        json!({"timestamp": timestamp, "type": kind, "payload": payload})
+    };
     let first = line(0, "session_meta", json!({"id": SESSION, "cwd": "/x", "cli_version": "0"}));
     let said = |at: usize| {
         let kind = if role(at) == "user" { "input_text" } else { "output_text" };

@@ -1,4 +1,5 @@
-//! The degraded mode: where a disk fails, appends are held in memory, and are there once it is back.
+//! The degraded mode: where a disk fails, appends are held in memory, and are there once it is
+//! back.
 //!
 //! The test starts its own binary with calls made to fail (`tests/faults`).
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
@@ -59,7 +60,7 @@ fn child_that_goes_on_while_its_disk_fails() {
     for n in 0..APPENDS {
         // Now and then one that makes segments roll, and one in chunks.
         let size = if n % 7 == 0 { 300_000 } else { 30_000 };
-        // Whoever tries again after an error says that it is the same append.
+        // A retry after an error uses the same key, so that it is the same append.
         let both = Append::batch([message(n), bodies::bytes(n, size)]).key(format!("m{n}"));
         match store.append("t", both.clone()) {
             Ok(Accepted::Appended(_)) => {}
@@ -92,8 +93,8 @@ fn child_that_goes_on_while_its_disk_fails() {
     std::fs::write(std::env::var(SAID).unwrap(), said).unwrap();
 }
 
-/// How often the store was opened again, and how often an error came through; nothing where faults
-/// cannot be injected here.
+/// Returns the numbers of reopenings and of errors that came through; `None` if faults cannot be
+/// injected here.
 fn run(fail: &str, limit: u64) -> Option<(u64, u64)> {
     let faults = faults::built()?;
     let dir = tempfile::tempdir().unwrap();
@@ -115,8 +116,8 @@ fn run(fail: &str, limit: u64) -> Option<(u64, u64)> {
     Some((reopened.parse().unwrap(), refused.parse().unwrap()))
 }
 
-/// Runs with each fault; gives how many of them hit, and how often an error came through. A write of the
-/// witness of what was acknowledged may fail without harm.
+/// Runs with each fault; returns the numbers of those that hit, and of errors that came through. A
+/// write of the witness of the last acknowledged commit may fail without harm.
 fn runs(fails: impl IntoIterator<Item = String>, limit: u64) -> Option<(u64, u64)> {
     let (mut hits, mut refused) = (0, 0);
     for fail in fails {
@@ -164,7 +165,7 @@ fn an_append_that_expects_a_head_and_errors_of_the_caller_are_never_held() {
     assert_eq!(store.append("t", wrong).unwrap_err().kind(), ErrorKind::Conflict);
     let right = Append::from(message(0)).expect_head(1);
     assert!(matches!(store.append("t", right), Ok(Accepted::Appended(_))));
-    // Somebody closes the engine: it is opened again.
+    // A closed engine is opened again.
     store.engine().unwrap().close().unwrap();
     let held = store.append("t", message(1)).unwrap();
     assert_eq!(held, Accepted::Buffered { pending: 1 });

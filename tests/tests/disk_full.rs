@@ -1,5 +1,5 @@
-//! I1, I11 on a disk that is full, or may not be written to any more: a clean error, no
-//! acknowledgement, reading goes on, and once there is room a reopen brings everything back.
+//! I1, I11 on a disk that is full, or has become read-only: a clean error, no acknowledgement,
+//! reads continue, and once there is room a reopen brings everything back.
 //!
 //! It takes root, loop devices and `mkfs.ext4`.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
@@ -43,7 +43,8 @@ fn drop_in_time(work: Work) {
     assert!(dropped.is_ok(), "dropping the engine hung");
 }
 
-/// What must hold while nothing can be written; gives what an append after the failed one came to.
+/// Checks the promises while nothing can be written; returns the result of an append after the
+/// failed one.
 fn while_it_lasts(work: &mut Work, error: &Error, acks: &Path, seed: u64) -> Result<(), String> {
     let kind = error.kind();
     assert!(
@@ -120,8 +121,8 @@ const ACKS: &str = "MILEPOST_TEST_FULL_ACKS";
 const SEED: &str = "MILEPOST_TEST_FULL_SEED";
 const CHILD: &str = "child_on_a_disk_that_turns_read_only";
 
-/// A process of its own, since what it has open keeps the disk from being taken down: does nothing
-/// unless it is told where.
+/// A process of its own, since its open files keep the disk mounted: does nothing without its
+/// environment.
 #[test]
 fn child_on_a_disk_that_turns_read_only() {
     let (Ok(dir), Ok(acks), Ok(seed)) =

@@ -1,8 +1,8 @@
-//! Stores that were written once and are kept: every later version reads, verifies, queries and appends to
-//! them, and builds sled anew from them.
+//! Stores that were written once and are kept: every later version reads, verifies, queries and
+//! appends to them, and builds sled anew from them.
 //!
-//! `MILEPOST_BLESS=1` writes them anew: only where the stored format was changed on purpose before it was
-//! published, never afterwards.
+//! `MILEPOST_BLESS=1` writes them anew: only where the stored format was changed on purpose before
+//! it was published, never afterwards.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::fs;
@@ -90,7 +90,7 @@ fn text(n: u64) -> Message {
     Message::text("user", &bodies::text(n, 60))
 }
 
-/// What a store says of itself.
+/// Returns a store's answers about itself.
 fn picture(engine: &Engine) -> Value {
     let state = |address: &str| {
         let state = engine.run_state(&engine.point(address).unwrap()).unwrap();
@@ -119,7 +119,8 @@ fn picture(engine: &Engine) -> Value {
         let checkpoints = engine.query().checkpoints(&query).unwrap().items.into_iter().map(|c| {
             json!({
                 "id": c.id.to_string(), "at": c.at, "label": c.label, "aliases": c.aliases,
-                "metadata": c.metadata.map(|m| m.text().to_owned()), "parent": c.parent.map(|p| p.to_string()),
+                "metadata": c.metadata.map(|m| m.text().to_owned()),
+                "parent": c.parent.map(|p| p.to_string()),
                 "state": state(&format!("@{}", c.id)),
             })
         });

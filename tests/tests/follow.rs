@@ -1,5 +1,5 @@
-//! Whoever follows a task and keeps what is given has the history of the active lineage: without a gap and
-//! nothing twice, across restores, undos, branches, and reconnects.
+//! A follower that keeps the events it receives has the history of the active lineage: without a
+//! gap and without a repetition, across restores, undos, branches, and reconnects.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::time::Duration;
@@ -9,7 +9,7 @@ use milepost::{Engine, ErrorKind, Event, LineageId, Options, Task};
 use milepost_tests::bodies;
 use proptest::prelude::*;
 
-/// Who follows: what was read, as a client would keep it.
+/// A follower with the events that a client would keep.
 struct Reader {
     follower: Follower,
     kept: Vec<Event>,

@@ -20,7 +20,7 @@ use milepost_workspace::{Choices, Workspace, WorkspaceOptions};
 const USES: &str = "MILEPOST_TEST_FOREIGN_USES";
 const MEETS: &str = "MILEPOST_TEST_FOREIGN_MEETS";
 
-/// Does everything with a store that a program can: it does nothing unless it is told where.
+/// Does everything with a store that a program can: it does nothing without its environment.
 #[test]
 fn child_that_uses_everything() {
     let Ok(dir) = std::env::var(USES) else {

@@ -50,7 +50,7 @@ fn assert_holds(engine: &Engine, first: u64, versions: Range<u64>) {
     assert!(report.is_clean(), "{report:?}");
 }
 
-/// How long each pack is.
+/// Returns the length of each pack.
 fn packs(root: &Path) -> Vec<u64> {
     let mut packs = folder::files(&root.join("packs"), ".pack").unwrap();
     packs.sort();
@@ -105,7 +105,7 @@ fn a_store_that_is_killed_while_groups_are_gathered_has_all_that_was_in_it() {
     let task = engine.start_task("t", "ana").unwrap();
     task.append(bodies::bytes(1, 300 << 10)).unwrap();
     store(&engine, &task, 0..20);
-    // Too few to be gathered: what comes next is in another pack.
+    // Too few to be gathered: the next chunks are in another pack.
     engine.retention().compact(&mut |_| {}).unwrap();
     store(&engine, &task, 20..60);
     let before = packs(&root);
@@ -123,7 +123,7 @@ fn a_store_that_is_killed_while_groups_are_gathered_has_all_that_was_in_it() {
         .retention()
         .compact(&mut |step| {
             if let CompactionStep::Packs(done, _) = step {
-                // What was gathered of the first waits for the second, and so does the pack.
+                // Chunks gathered from the first wait for the second, and so does the pack.
                 waits = waits || (done == 1 && packs(&root)[0] > 0);
                 copy(format!("at-{done}"));
             }

@@ -1,4 +1,4 @@
-//! Work whose caller has gone ends early, and whole where it has begun to change something.
+//! Cancelled work ends early, or completely once it has begun to change something.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::path::Path;

@@ -7,7 +7,7 @@ use milepost::{Append, Engine, Mark, Options};
 use milepost_tests::bodies;
 use peak_alloc::PeakAlloc;
 
-/// Counts what is allocated and not given back.
+/// Counts the allocated memory.
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 

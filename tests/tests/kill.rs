@@ -1,5 +1,5 @@
-//! A process that appends is killed at any moment; every event it was told of is there (I1), once
-//! and in order (I2).
+//! A process that appends is killed at any moment; every acknowledged event is there (I1), once and
+//! in order (I2).
 //!
 //! The test starts its own binary as the process to be killed.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
@@ -18,7 +18,7 @@ use milepost_tests::seed::{Random, seed};
 const STORE: &str = "MILEPOST_TEST_KILL_STORE";
 const THREADS: &str = "MILEPOST_TEST_KILL_THREADS";
 
-/// The process that is killed: not a test of its own, it does nothing unless it is told where.
+/// The process that is killed: not a test of its own, it does nothing without its environment.
 #[test]
 fn child_that_appends_until_it_is_killed() {
     let (Ok(store), Ok(threads)) = (std::env::var(STORE), std::env::var(THREADS)) else {
@@ -58,7 +58,7 @@ fn child_that_appends_until_it_is_killed() {
     });
 }
 
-/// Runs the child until it has acknowledged so many appends, kills it, and gives what it said.
+/// Runs the child until it has acknowledged a number of appends, kills it, and returns its output.
 fn run_and_kill(store: &Path, threads: u64, acks: u64) -> Vec<(u64, String)> {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "child_that_appends_until_it_is_killed", "--nocapture"])

@@ -84,7 +84,7 @@ fn long(end: char) -> String {
     format!("{}:{end}", "é".repeat(511))
 }
 
-/// Checks a task with long names: its marks by alias, and what is attached to them.
+/// Checks a task with long names: its marks by alias, and the data attached to them.
 fn check_long(engine: &Engine, id: &str, aliases: &[String]) {
     let query = CheckpointQuery {
         task: Some(id.to_owned()),

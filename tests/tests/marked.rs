@@ -207,7 +207,7 @@ fn gone_back_to_a_checkpoint_of_an_earlier_point_it_is_the_last_one_there_too() 
     for again in 0..3 {
         let point = engine.point("t@b").unwrap();
         let back = match again {
-            // Beside the active lineage, and then on.
+            // Another lineage than the active one, and then appends.
             2 => engine.branch(&point, None).unwrap(),
             _ => engine.restore(&point).run().unwrap().lineage().clone(),
         };
@@ -220,7 +220,7 @@ fn gone_back_to_a_checkpoint_of_an_earlier_point_it_is_the_last_one_there_too() 
         assert_eq!(now.unwrap(), state);
         before = last;
     }
-    // One that stands on its own offset comes along as it is.
+    // A mark at its own offset is inherited as it is.
     let own = engine.restore(&engine.point("t/0@a").unwrap()).run().unwrap();
     assert_eq!(own.last_successful().unwrap().unwrap().label.as_deref(), Some("a"));
     assert_eq!(engine.store().stats().unwrap().checkpoints, 5);

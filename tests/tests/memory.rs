@@ -1,13 +1,13 @@
-//! I12: memory is bounded by configuration, whatever the size of the log. A test of its own process,
-//! since it looks at what the process holds.
+//! I12: memory is bounded by configuration, whatever the size of the log. A test of its own
+//! process, since it measures the memory of the process.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use milepost::{Engine, Options};
 use milepost_tests::bodies;
 use peak_alloc::PeakAlloc;
 
-/// Counts what is allocated and not given back: what the process holds by `/proc` also depends on when
-/// the allocator gives pages back.
+/// Counts the allocated memory: the value in `/proc` also depends on the time at which the
+/// allocator gives pages back.
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 

@@ -73,7 +73,8 @@ fn op() -> impl Strategy<Value = Op> {
     let task = || any::<u8>();
     prop_oneof![
         1 => Just(Op::Start),
-        16 => (task(), prop::collection::vec(adding(), 1..5)).prop_map(|(t, all)| Op::Append(t, all)),
+        16 => (task(), prop::collection::vec(adding(), 1..5))
+            .prop_map(|(t, all)| Op::Append(t, all)),
         6 => (task(), marking()).prop_map(|(t, mark)| Op::Mark(t, mark)),
         3 => (task(), any::<u8>(), offset()).prop_map(|(t, l, at)| Op::Branch(t, l, at)),
         3 => (task(), any::<u8>(), offset(), any::<bool>())

@@ -1,5 +1,5 @@
-//! Owners: a user sees their own tasks, and somebody else's answers exactly like one that is not
-//! there.
+//! Owners: a user sees their own tasks, and a task of another user answers exactly like a missing
+//! one.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use milepost::events::Message;
@@ -20,7 +20,7 @@ fn two_users() -> (Engine, String, String) {
     (engine, ids.pop().unwrap(), bobs)
 }
 
-/// What a question about a name gives, with the name taken out of the error.
+/// Returns the error of a question about a name, with the name taken out.
 fn asked<T>(name: &str, answer: Result<T>) -> Option<(ErrorKind, String)> {
     let error: Error = answer.err()?;
     Some((error.kind(), error.to_string().replace(name, "NAME")))

@@ -1,5 +1,5 @@
-//! I9: what takes part in a restore goes back with the log, or nothing does; and a restore that was cut
-//! short holds its task up until it was taken back.
+//! I9: a participant in a restore is restored with the log, or nothing is; and an interrupted
+//! restore blocks its task until it is undone.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 #[path = "participants/text.rs"]
@@ -329,7 +329,7 @@ fn a_restore_of_the_state_only_says_that_the_files_are_what_they_were() {
     assert_clean(&engine);
 }
 
-/// What the history says of a text, event by event; `None` for a mark.
+/// Returns the texts of a history, event by event; `None` for a mark.
 fn said(task: &milepost::Task) -> Vec<Option<String>> {
     let events = task.read(3..).unwrap().map(|event| event.unwrap().body.unwrap());
     let said = |body| match body {

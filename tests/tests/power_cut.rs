@@ -1,5 +1,5 @@
-//! I1 on real file systems: ext4 and XFS are cut off under a process that appends, or copied while it
-//! does, and what is mounted again has everything the process was told of.
+//! I1 on real file systems: ext4 and XFS are cut off under a process that appends, or copied while
+//! it does, and the mounted result has everything that was acknowledged.
 //!
 //! The test starts its own binary. It takes root, loop devices, `mkfs.ext4` and `mkfs.xfs`.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
@@ -22,12 +22,12 @@ const FIRST: &str = "MILEPOST_TEST_CUT_FIRST";
 
 const CHILD: &str = "child_that_works_until_the_power_is_cut";
 
-/// Nothing of what the file system has not stored yet is.
+/// Flag: content that the file system has not stored yet is lost.
 const NO_LOG_FLUSH: &str = "2";
-/// What it knows of its files is stored, but not what was written into them.
+/// Flag: the file system stores its metadata, but not the written content.
 const LOG_FLUSH: &str = "1";
 
-/// The process under which the file system is cut off: does nothing unless it is told where.
+/// The process under which the file system is cut off: does nothing without its environment.
 #[test]
 fn child_that_works_until_the_power_is_cut() {
     let (Ok(dir), Ok(seed), Ok(first)) =
@@ -39,7 +39,7 @@ fn child_that_works_until_the_power_is_cut() {
     // The one who listens is not on the file system that is cut off.
     let acks = std::io::stdout().as_fd().try_clone_to_owned().unwrap().into();
     let mut work = Work::open_with(Path::new(&dir), acks, seed, first).unwrap();
-    // What the harness writes without an end of line ends here.
+    // A last line of the harness without a line feed ends here.
     work.tell("");
     for round in 0.. {
         for step in script(seed ^ (first + round), 60) {
@@ -48,7 +48,7 @@ fn child_that_works_until_the_power_is_cut() {
     }
 }
 
-/// A process that works, and what it said that was heard.
+/// A working process, and its output so far.
 struct Worker {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
@@ -78,7 +78,7 @@ impl Worker {
         Self { child, lines, heard: String::new() }
     }
 
-    /// Listens until so many more things were acknowledged.
+    /// Listens until a number of further acknowledgements.
     fn listen(&mut self, count: u64) {
         for _ in 0..count {
             let line = self.lines.next().expect("the process ended").unwrap();
@@ -105,7 +105,7 @@ impl Drop for Worker {
     }
 }
 
-/// Works, cuts, mounts again; gives what was acknowledged before the cut.
+/// Works, cuts, mounts again; returns the acknowledgements before the cut.
 fn cut(
     faults: &Faults,
     disk: &mut Mounted,
@@ -155,7 +155,7 @@ fn cuts(kind: &'static str, mib: u64) {
         let seed = seed.wrapping_add(round);
         let mut acked = cut(faults, &mut disk, &dir, flag, seed, 0, true);
         if round % 2 == 1 {
-            // Who opens it next is cut off too.
+            // The following process is cut off too.
             let more = cut(faults, &mut disk, &dir, flag, seed, 1_000_000, true);
             add(&mut acked, more);
         }
@@ -195,7 +195,7 @@ fn copies(kind: &'static str, mib: u64) {
     for n in 0..copies {
         worker.listen(30 + luck.below(60));
         let acked = worker.acked();
-        // What is copied is to be of one moment.
+        // The stop makes the copy one of a single moment.
         worker.signal("-STOP");
         let copy = disk.copy(&format!("copy-{n}")).unwrap();
         worker.signal("-CONT");

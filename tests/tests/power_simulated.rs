@@ -1,5 +1,5 @@
-//! I1 through a power cut at any moment: what a process does to its files is written down, and for
-//! every sync a disk is simulated that loses, keeps and mixes what was not stored.
+//! I1 through a power cut at any moment: a process's changes to its files are traced, and for every
+//! sync a disk is simulated that loses, keeps and mixes unstored content.
 //!
 //! The test starts its own binary, with the library of `tests/faults` preloaded.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
@@ -23,7 +23,7 @@ const WHAT: &str = "MILEPOST_TEST_POWER_WHAT";
 
 const CHILD: &str = "child_that_works_until_it_ends_without_closing";
 
-/// The process whose files are looked at: does nothing unless it is told where.
+/// The process whose files are observed: does nothing without its environment.
 #[test]
 fn child_that_works_until_it_ends_without_closing() {
     let (Ok(dir), Ok(seed), Ok(what)) =
@@ -34,7 +34,7 @@ fn child_that_works_until_it_ends_without_closing() {
     let seed = seed.parse().unwrap();
     let (first, steps) = match what.as_str() {
         "recycling" => (0, recycling_script()),
-        // What was left by a crash is opened and worked on.
+        // A store after a crash is opened and written to.
         "again" => (
             10_000,
             vec![
@@ -90,7 +90,7 @@ fn child_that_works_until_it_ends_without_closing() {
     std::process::exit(0);
 }
 
-/// What a process did, and where.
+/// Trace of a process, and its folder.
 struct Run {
     dir: tempfile::TempDir,
     seed: u64,
@@ -129,14 +129,14 @@ fn run(faults: &Faults, seed: u64, what: &str, more: &[(&str, &str)]) -> Run {
     Run { dir, seed, ops }
 }
 
-/// Which images are built.
+/// Selection of the images to build.
 #[derive(Clone, Copy)]
 struct Sampling {
-    /// Of so many moments beside a sync one is looked at.
+    /// The interval of tested moments next to a sync.
     syncs: u64,
-    /// Of so many other moments one is.
+    /// The interval of other tested moments.
     others: u64,
-    /// How many variants at each.
+    /// Variants of each moment.
     variants: usize,
     /// Nothing is built before this operation.
     from: usize,
@@ -148,7 +148,7 @@ impl Sampling {
     }
 }
 
-/// A crash image, as it is handed to whoever checks it.
+/// A crash image for a check.
 struct Image<'a> {
     store: &'a Path,
     root: &'a Path,
@@ -216,9 +216,9 @@ fn choose(count: usize, pending: bool, random: &mut Random) -> Vec<Variant> {
     all
 }
 
-/// Checks every image, of some without sled, which is to come back from the rest; gives how many there
-/// were, and those that lost something. `MILEPOST_KEEP` names a folder that keeps the first such image
-/// as it was before it was opened.
+/// Checks every image, some without sled, which is to come back from the rest; returns their
+/// number, and those that lost something. `MILEPOST_KEEP` names a folder that keeps the first such
+/// image as it was before it was opened.
 fn check_all(run: &Run, disk: Disk, sampling: Sampling) -> (usize, Vec<String>) {
     let mut random = Random::new(run.seed ^ 0xd15c);
     let mut luck = random.clone();
@@ -284,7 +284,7 @@ fn a_segment_that_is_used_again_does_not_bring_back_what_it_held_before() {
         return;
     };
     let recycled = |op: &Op| matches!(op, Op::Rename { from, .. } if from.contains("spare-00"));
-    // Whether one is depends on how far the applier is when the next is begun.
+    // A reuse depends on the progress of the applier when the next segment begins.
     let seed = seed();
     let mut runs = (0..20).map(|n| run(faults, seed.wrapping_add(n), "recycling", &[]));
     let run = runs.find(|run| run.ops.iter().any(recycled));
@@ -365,9 +365,9 @@ fn without_the_syncs_of_the_engine_the_simulated_power_cuts_find_losses() {
 
 #[test]
 fn what_a_process_did_not_sync_is_not_taken_for_stored_by_the_next_one() {
-    // A process that is killed before a sync leaves what was not stored, and the next one reads it.
-    // A sync that fails is worse: the kernel takes its pages for stored, and the next sync says it
-    // went well. Appends that fail are tried again, and the next process opens the store and goes on.
+    // A process that is killed before a sync leaves unstored content, and the next one reads it. A
+    // sync that fails is worse: the kernel takes its pages for stored, and the next sync succeeds.
+    // Appends that fail are tried again, and the next process opens the store and continues.
     let Some(faults) = faults::built() else {
         return;
     };
@@ -412,7 +412,7 @@ fn a_large_body_whose_chunks_were_not_synced_is_not_acknowledged_when_it_is_appe
         _ => None,
     });
     let pack = pack.expect("a pack");
-    // Which of the syncs are the pack's, behind the one of the empty file.
+    // Finds the syncs of the pack, after the one of the empty file.
     let syncs = whole.ops.iter().filter(|op| op.is_sync());
     let of_pack = |op: &Op| match op {
         Op::Sync { inode } | Op::SyncData { inode } => *inode == pack,

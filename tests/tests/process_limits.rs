@@ -7,7 +7,7 @@ use milepost_tests::faulted::{self, Case, folder, report};
 use milepost_tests::faults::{nightly, temp_dir};
 use milepost_tests::seed::seed;
 
-/// The process: not a test of its own, it does nothing unless it is told where.
+/// The process: not a test of its own, it does nothing without its environment.
 #[test]
 fn child_that_works_within_limits() {
     faulted::child();
@@ -56,8 +56,8 @@ fn within(
     assert!(stopped > 0, "no limit was met");
 }
 
-/// What a process says that must not be: an error of another kind than the limit gives, an append
-/// that follows one whose outcome is unknown, an answer that is wrong.
+/// Returns `true` for output that must not occur: an error of another kind than the limit gives, an
+/// append that follows one whose outcome is unknown, a wrong answer.
 fn is_bad(line: &str, kinds: &[&str]) -> bool {
     let failed = line.starts_with("failed") && !kinds.iter().any(|kind| line.contains(kind));
     failed || line.starts_with("revived") || line.starts_with("unreadable")
@@ -92,17 +92,17 @@ fn a_process_that_is_ended_since_a_file_may_not_grow_loses_nothing() {
 fn a_process_that_runs_out_of_memory_loses_nothing() {
     const SIGABRT: i32 = 6;
     let every = if nightly() { 1 } else { 6 };
-    // In KiB, of address space. The process aborts where no memory is left; a process with less than
-    // the first of these does not begin.
+    // In KiB, of address space. The process aborts where no memory is left; a process with less
+    // than the first of these does not begin.
     let limits = (12..50).step_by(every).map(|n| format!("ulimit -v {}", n * 2048));
-    // Where sled panics for want of memory, it cannot be told from one that is damaged.
+    // A panic of sled for want of memory cannot be told from a damaged sled.
     let kinds = [&KINDS[..], &["Corrupt: sled is damaged"]].concat();
     within("memory", limits, "any", &[SIGABRT], &kinds);
 }
 
 const OPEN_FILES: &str = "MILEPOST_TEST_OPEN_FILES_STORE";
 
-/// The process that has no file left: it does nothing unless it is told where.
+/// The process that has no file left: it does nothing without its environment.
 #[test]
 fn child_that_has_no_file_left_for_a_segment() {
     use milepost::events::Message;

@@ -1,4 +1,4 @@
-//! Long reads: a thread reads ahead, and nobody can tell but by the time it takes.
+//! Long reads: a thread reads ahead, with no visible effect except on time.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -80,7 +80,8 @@ fn whoever_stops_in_the_middle_of_a_long_read_leaves_nothing_behind() {
     }
     let mut events = task.read(..).unwrap();
     assert!(events.by_ref().take(2000).all(|event| event.is_ok()));
-    // It reads from a store that is closed meanwhile: what was read ahead may still come, then an error, then nothing.
+    // It reads from a store that has been closed: events read ahead may still come, then an error,
+    // then the end.
     engine.close().unwrap();
     let (come, rest): (Vec<_>, Vec<_>) = events.partition(Result::is_ok);
     assert!(come.len() < 2000, "{}", come.len());

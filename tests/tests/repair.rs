@@ -1,5 +1,5 @@
-//! `repair`: what opening does not mend by itself, and what is lost where both copies are hit. All that
-//! can be saved is saved, what was replaced is kept, and a dry run changes nothing.
+//! `repair`: damage that opening does not mend by itself, and losses if both copies are hit. All
+//! that can be saved is saved, replaced files are kept, and a dry run changes nothing.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::collections::BTreeMap;
@@ -12,8 +12,8 @@ use milepost::{Body, Engine, ErrorKind, Event, Mark, Options, Task};
 use milepost_tests::{bodies, folder};
 use tempfile::TempDir;
 
-/// Two tasks that are written to in turn, one with a branch and a restore; several archive files, and a
-/// tail that is not applied. Gives the folder as a kill leaves it.
+/// Two tasks that are written to in turn, one with a branch and a restore; several archive files,
+/// and a tail that is not applied. Gives the folder as a kill leaves it.
 fn killed() -> (TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let (root, copy) = (dir.path().join("open"), dir.path().join("killed"));
@@ -91,7 +91,7 @@ fn both(root: &Path) -> RepairReport {
     report
 }
 
-/// The store is whole: it verifies, goes on, and comes back without sled.
+/// Asserts that the store is intact: it verifies, can be written to, and comes back without sled.
 fn whole(root: &Path) -> BTreeMap<(String, u32), Vec<Event>> {
     let engine = Engine::open(root, options()).unwrap();
     assert!(engine.store().report().findings.is_empty(), "{:?}", engine.store().report());
@@ -113,7 +113,7 @@ fn archive(root: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The middle of what an archive file has after its header.
+/// Returns the middle of an archive file's content after its header.
 fn middle(len: u64) -> u64 {
     let header = milepost_codec::BlockFileHeader::LEN as u64;
     header + (len - header) / 2
@@ -161,7 +161,8 @@ fn where_the_only_copy_of_commits_is_damaged_the_rest_is_saved_and_the_loss_is_l
     let refused = Engine::open(&root, options()).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Corrupt, "{refused}");
     let report = both(&root);
-    // Message 70 was of the first task; what follows it there fits nowhere, the other task is whole.
+    // Message 70 was of the first task; what follows it there fits nowhere, the other task is
+    // whole.
     assert_eq!(report.lost.len(), 1, "{report:?}");
     let lost = &report.lost[0];
     let history = &expected[&("essay".to_owned(), 0)];

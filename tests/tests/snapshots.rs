@@ -141,8 +141,8 @@ fn states(engine: &Engine, seed: u64) -> Vec<(String, Vec<u8>, String, [u64; 3])
                 let state = engine.run_state(&point).unwrap();
                 match state.to_json(&*engine.chunks(), MessageRange::All) {
                     Ok(json) => break (RunReducer.encode(&state).unwrap(), json),
-                    // A chunk of a sequence that is read after the state was given. Asked again, the
-                    // state is folded from events, and what is damaged is stored anew.
+                    // A chunk of a sequence that is read after the state was given. Asked again,
+                    // the state is folded from events, and what is damaged is stored anew.
                     Err(error) => {
                         assert_eq!(error.kind(), ErrorKind::Corrupt, "I4: {error}");
                         damaged += 1;

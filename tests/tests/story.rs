@@ -130,7 +130,7 @@ fn a_condition_is_denied_only_after_every_state_was_looked_at() {
     for lineage in engine.task("t").unwrap().lineages().unwrap() {
         let end = engine.point(&format!("t/{}", lineage.id)).unwrap();
         for _ in 0..6 {
-            // Of a state that is somewhere in the middle, and of none.
+            // Starts from a state in the middle, and from none.
             let state = at(&engine, &end, random.below(end.offset + 1));
             let value = state.value_at("/variables", &*chunks).unwrap().unwrap_or_default();
             let text = match random.below(4) {

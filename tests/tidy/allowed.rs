@@ -9,7 +9,7 @@ use crate::Violation;
 /// A rule and a place.
 type Key = (String, String);
 
-/// How many violations there are.
+/// Number of violations.
 type Counts = BTreeMap<Key, usize>;
 
 /// Fails where there are other violations than the list has.

@@ -1,4 +1,4 @@
-//! Comments of Rust sources.
+//! Comments and literal texts of Rust sources.
 
 /// A comment of one line, or one line of a longer one.
 #[derive(Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub fn of(source: &str) -> Vec<Comment> {
     let mut found = Vec::new();
     let mut end: Option<String> = None;
     for (n, line) in source.lines().enumerate() {
-        if let Some(at) = begin(line, &mut end) {
+        if let Some(at) = scan(line, &mut end).comment {
             let text = &line[at..];
             let is_doc =
                 (text.starts_with("///") && !text.starts_with("////")) || text.starts_with("//!");
@@ -25,9 +25,25 @@ pub fn of(source: &str) -> Vec<Comment> {
     found
 }
 
-/// Where a comment begins in a line. `end` is the end of a text that goes over lines.
-fn begin(line: &str, end: &mut Option<String>) -> Option<usize> {
-    let mut at = 0;
+/// Returns the columns of the longest literal text in each line of a source.
+pub fn literals(source: &str) -> Vec<usize> {
+    let mut end = None;
+    source.lines().map(|line| scan(line, &mut end).literal).collect()
+}
+
+/// Comment and texts of one line.
+#[derive(Default)]
+struct Scan {
+    /// The byte at which a comment begins.
+    comment: Option<usize>,
+    /// The columns of the longest literal text.
+    literal: usize,
+}
+
+/// Scans a line. `end` is the end of a text that continues over lines.
+fn scan(line: &str, end: &mut Option<String>) -> Scan {
+    let mut found = Scan::default();
+    let (mut at, mut text_from) = (0, 0);
     while at < line.len() {
         let rest = &line[at..];
         if let Some(mark) = end {
@@ -36,27 +52,32 @@ fn begin(line: &str, end: &mut Option<String>) -> Option<usize> {
             } else if rest.starts_with(mark.as_str()) {
                 at += mark.len();
                 *end = None;
+                found.literal = found.literal.max(line[text_from..at].chars().count());
             } else {
                 at += rest.chars().next().map_or(1, char::len_utf8);
             }
             continue;
         }
         if rest.starts_with("//") {
-            return Some(at);
+            found.comment = Some(at);
+            return found;
         }
         let before = line[..at].chars().next_back();
         let is_word = before.is_some_and(|c| c.is_alphanumeric() || c == '_');
         if let Some((len, mark)) = raw(rest).filter(|_| !is_word) {
-            (at, *end) = (at + len, Some(mark));
+            (text_from, at, *end) = (at, at + len, Some(mark));
         } else if rest.starts_with('"') {
-            (at, *end) = (at + 1, Some("\"".to_owned()));
+            (text_from, at, *end) = (at, at + 1, Some("\"".to_owned()));
         } else if let Some(len) = character(rest) {
             at += len;
         } else {
             at += rest.chars().next().map_or(1, char::len_utf8);
         }
     }
-    None
+    if end.is_some() {
+        found.literal = found.literal.max(line[text_from..].chars().count());
+    }
+    found
 }
 
 /// The beginning of a raw text, and its end.

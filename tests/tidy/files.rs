@@ -6,7 +6,7 @@ use syn::visit::{self, Visit};
 
 use crate::{Source, Violation};
 
-/// Files below a folder whose names end so, in order.
+/// Returns the files below a folder whose names end so, in order, without built and hidden ones.
 pub fn below(dir: &Path, end: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     if !dir.exists() {
@@ -15,7 +15,10 @@ pub fn below(dir: &Path, end: &str) -> Vec<PathBuf> {
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            found.extend(below(&path, end));
+            let name = path.file_name().unwrap().to_string_lossy();
+            if !name.starts_with('.') && !matches!(&*name, "target" | "node_modules") {
+                found.extend(below(&path, end));
+            }
         } else if path.to_string_lossy().ends_with(end) {
             found.push(path);
         }
@@ -58,7 +61,7 @@ pub fn is_of_tests(path: &str) -> bool {
     path.split('/').any(|part| matches!(part, "tests" | "testing" | "tests.rs"))
 }
 
-/// Whether attributes say `cfg(test)`, alone or with others.
+/// Returns `true` if attributes contain `cfg(test)`, alone or with others.
 pub fn is_test(attrs: &[syn::Attribute]) -> bool {
     let says_test = |attr: &syn::Attribute| match &attr.meta {
         syn::Meta::List(list) if list.path.is_ident("cfg") => {

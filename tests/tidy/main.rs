@@ -40,7 +40,7 @@ struct Source {
     /// The path from the root of the project.
     path: String,
     text: String,
-    /// Nothing where the file cannot be parsed: the compiler says so.
+    /// The parsed text; a file that the compiler refuses fails the test.
     syntax: syn::File,
 }
 
@@ -82,6 +82,21 @@ fn sources(name: &str) -> Vec<Source> {
     files.into_iter().map(read).collect()
 }
 
+/// Returns paths and texts of the other sources: tests, benches, examples, fuzz targets.
+fn other_sources(crates: &[&str]) -> Vec<(String, String)> {
+    let root = root();
+    let product: Vec<String> = crates.iter().map(|name| format!("{name}/src/")).collect();
+    let files = files::below(&root, ".rs").into_iter();
+    let paths = files.map(|file| file.strip_prefix(&root).unwrap().display().to_string());
+    let is_other =
+        |path: &String| path != "page/lib.rs" && !product.iter().any(|it| path.starts_with(it));
+    let read = |path: String| {
+        let text = std::fs::read_to_string(root.join(&path)).unwrap();
+        (path, text)
+    };
+    paths.filter(is_other).map(read).collect()
+}
+
 fn violations() -> Vec<Violation> {
     let mut found = Vec::new();
     let listed = std::fs::read_to_string(root().join("tests/tidy/budgets.txt")).unwrap();
@@ -98,8 +113,11 @@ fn violations() -> Vec<Violation> {
         }
         found.extend(files::module_style(&root().join(name).join("src"), &root()));
     }
+    for (path, text) in other_sources(&budgets::crates(&listed)) {
+        found.extend(prose::test_source(&path, &text));
+    }
     found.extend(prose::documents(&root()));
-    found.extend(architecture::map(&root()));
+    found.extend(architecture::map(&root(), &budgets::crates(&listed)));
     let engine = sources("engine");
     found.extend(names::public(&engine, &root()));
     found.extend(names::methods(&engine));

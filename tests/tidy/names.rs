@@ -18,7 +18,7 @@ const WALLS: [(&str, &str); 6] = [
     ("thread::spawn", "threads.rs"),
 ];
 
-/// Calls outside of their place, and defaults for what is there always. Tests may make them.
+/// Calls outside of their place, and defaults for values that always exist. Tests may make them.
 pub fn walls(source: &Source) -> Vec<Violation> {
     if is_of_tests(&source.path) {
         return Vec::new();

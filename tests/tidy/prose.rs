@@ -5,7 +5,27 @@ use std::path::Path;
 use crate::comments;
 use crate::{Violation, files};
 
-/// A doc comment begins with a noun or a verb in the third person, not with one of these.
+/// Phrases of comments that have a plainer one, such as "undone", "restores" and "result".
+const PHRASES: [&str; 10] = [
+    "taken back",
+    "takes back",
+    "goes back",
+    "went back",
+    "let go of",
+    "everybody",
+    "anybody",
+    "is none of",
+    "what came of",
+    "what comes of",
+];
+
+/// Crates whose doc comments are printed texts: the OpenAPI description and the command's help.
+const PRINTED: [&str; 2] = ["api/src/", "cli/src/"];
+
+/// Columns from which a literal of a test may make its line wider.
+const LITERAL: usize = 60;
+
+/// A comment begins with a noun or a verb in the third person, not with one of these.
 const OPENINGS: [&str; 9] =
     ["What", "Whether", "Who", "Whose", "How", "Where", "Which", "Of", "It"];
 
@@ -13,8 +33,40 @@ const OPENINGS: [&str; 9] =
 const WORDS: [&str; 8] =
     ["whoever", "somebody", "nobody", "lets go", "goes on", "meanwhile", "beside", "stands"];
 
-/// The words of a source's comments.
+/// Checks the comments of a source and the width of its lines.
 pub fn source(path: &str, text: &str) -> Vec<Violation> {
+    let mut found = comments(path, text);
+    found.extend(widths(path, text).into_iter().map(|(_, violation)| violation));
+    found
+}
+
+/// Checks tests, benches and examples. A line may be wider for a literal that has to stay whole.
+pub fn test_source(path: &str, text: &str) -> Vec<Violation> {
+    let mut found = comments(path, text);
+    let widths = widths(path, text);
+    if !widths.is_empty() {
+        let literals = comments::literals(text);
+        let is_literal = |n: usize| literals.get(n).is_some_and(|columns| *columns > LITERAL);
+        let widths = widths.into_iter().filter(|(n, _)| !is_literal(*n));
+        found.extend(widths.map(|(_, violation)| violation));
+    }
+    found
+}
+
+/// Lines over 100 columns, with their indices.
+fn widths(path: &str, text: &str) -> Vec<(usize, Violation)> {
+    let lines = text.lines().enumerate();
+    let wide = lines.filter(|(_, line)| line.chars().count() > 100);
+    let violation = |n| Violation {
+        rule: "width",
+        place: path.to_owned(),
+        line: n + 1,
+        text: "more than 100 columns".to_owned(),
+    };
+    wide.map(|(n, _)| (n, violation(n))).collect()
+}
+
+fn comments(path: &str, text: &str) -> Vec<Violation> {
     let mut found = Vec::new();
     let violation = |rule, line, text: &str| Violation {
         rule,
@@ -22,24 +74,24 @@ pub fn source(path: &str, text: &str) -> Vec<Violation> {
         line,
         text: text.to_owned(),
     };
-    let mut last_doc = None;
+    let is_printed = PRINTED.iter().any(|it| path.starts_with(it));
+    let mut last = None;
     for comment in comments::of(text) {
-        if comment.is_doc {
-            let is_first = last_doc != Some(comment.line - 1);
-            last_doc = Some(comment.line);
-            let word = comment.text.split(|c: char| !c.is_alphanumeric()).next();
-            if is_first && word.is_some_and(|word| OPENINGS.contains(&word)) {
-                found.push(violation("opening", comment.line, &comment.text));
-            }
+        let is_first = last != Some(comment.line - 1);
+        last = Some(comment.line);
+        let word = comment.text.split(|c: char| !c.is_alphanumeric()).next();
+        let is_question = |word: &str| {
+            // A comment between statements may refer to the code before it.
+            OPENINGS.contains(&word) && (comment.is_doc || word != "It")
+        };
+        if is_first && word.is_some_and(is_question) {
+            found.push(violation("opening", comment.line, &comment.text));
         }
-        for word in forbidden(&comment.text) {
-            found.push(violation("word", comment.line, word));
+        let mut words = forbidden(&comment.text, &WORDS);
+        if !(comment.is_doc && is_printed) {
+            words.extend(forbidden(&comment.text, &PHRASES));
         }
-    }
-    for (n, line) in text.lines().enumerate() {
-        if line.chars().count() > 100 {
-            found.push(violation("width", n + 1, "more than 100 columns"));
-        }
+        found.extend(words.into_iter().map(|word| violation("word", comment.line, word)));
     }
     found
 }
@@ -55,7 +107,7 @@ pub fn documents(root: &Path) -> Vec<Violation> {
         let mut is_code = false;
         for (n, line) in text.lines().enumerate() {
             is_code ^= line.trim_start().starts_with("```");
-            let words = forbidden(line).into_iter().filter(|_| !is_code);
+            let words = forbidden(line, &WORDS).into_iter().filter(|_| !is_code);
             found.extend(words.map(|word| Violation {
                 rule: "word",
                 place: place.clone(),
@@ -67,10 +119,11 @@ pub fn documents(root: &Path) -> Vec<Violation> {
     found
 }
 
-/// The forbidden words of a text.
-pub fn forbidden(text: &str) -> Vec<&'static str> {
-    let plain: String = text.chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
+/// Returns the forbidden words of a text.
+fn forbidden(text: &str, words: &[&'static str]) -> Vec<&'static str> {
+    let plain: String =
+        text.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { ' ' }).collect();
     let plain = format!(" {} ", plain.to_lowercase());
     let has = |word: &&str| plain.contains(&format!(" {word} "));
-    WORDS.into_iter().filter(has).collect()
+    words.iter().copied().filter(has).collect()
 }

@@ -74,11 +74,30 @@ fn a_budget_is_kept_follows_its_crate_and_is_raised_with_a_reason() {
 fn openings_words_and_widths_are_checked() {
     let found = prose::source("x", "/// What a thing is.\n/// Where it is, too.\nfn a() {}");
     assert_eq!(rules(&found), ["opening"]);
+    let found =
+        prose::source("x", "// It is small.\n\nfn a() {} // Whether.\n\n// A thing.\n// It");
+    assert_eq!(rules(&found), ["opening"]);
     let found = prose::source("x", "//! Goes on, and nobody: lets go.\n// Beside. Standstill.");
     let words: Vec<_> = found.iter().map(|one| one.text.as_str()).collect();
     assert_eq!(words, ["nobody", "lets go", "goes on", "beside"]);
+    assert!(prose::source("x", "//! goes_on.rs").is_empty(), "the name of a file");
+    let text = "/// A restore is taken back.\nfn a() {}\n// It goes back.";
+    assert_eq!(rules(&prose::source("engine/src/x.rs", text)), ["word", "word"]);
+    assert_eq!(rules(&prose::source("api/src/x.rs", text)), ["word"]);
     let wide = format!("fn a() {{ /* {} */ }}", "x".repeat(100));
     assert_eq!(rules(&prose::source("x", &wide)), ["width"]);
+}
+
+#[test]
+fn a_literal_may_make_a_line_of_a_test_wide() {
+    let line = |len: usize| format!("fn a() {{ b({:70}\"{}\") }}", "", "x".repeat(len));
+    assert_eq!(rules(&prose::source("x", &line(70))), ["width"]);
+    assert_eq!(rules(&prose::test_source("x", &line(70))), [""; 0]);
+    assert_eq!(rules(&prose::test_source("x", &line(30))), ["width"]);
+    let two = format!("const A: &str = \"a\n{}\n\";", "x".repeat(120));
+    assert_eq!(rules(&prose::test_source("x", &two)), [""; 0]);
+    let comment = format!("// \"{}\"", "x".repeat(120));
+    assert_eq!(rules(&prose::test_source("x", &comment)), ["width"]);
 }
 
 #[test]

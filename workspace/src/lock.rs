@@ -2,7 +2,7 @@
 //! No file is created in the folder, no lock outlives its process, and two stores, two tasks or
 //! nested workspaces exclude each other. Any process that can read a folder can hold its lock
 //! forever. Therefore only folders of this user are locked, and locks of other users' processes are
-//! ignored. So is a lock whose process is not there: a process of another user may have taken it
+//! ignored. So is a lock whose process does not exist: a process of another user may have taken it
 //! and ended, and a child holds it.
 //!
 //! A capture of a folder only reads, so one that is under way in a folder above does not hold up
@@ -85,7 +85,7 @@ impl Lock {
     ///
     /// # Errors
     ///
-    /// `Unavailable`: one did, so what was read may be half restored.
+    /// `Unavailable`: one did, so the result may be half restored.
     pub(crate) fn check(&self) -> Result<()> {
         let is_same = |(path, before): &&(PathBuf, Listed)| {
             root_of(path).is_some_and(|now| now.stamp == before.stamp)
@@ -120,7 +120,7 @@ fn try_lock(folder: &Path, store_dir: Option<&Path>, purpose: Use) -> Result<Tri
     for (nth, path) in folder.ancestors().enumerate() {
         let file = match File::open(path) {
             Ok(file) => file,
-            // What does not exist needs no lock: captures decide whether it may be gone.
+            // A missing path needs no lock: captures decide whether it may be missing.
             Err(e) if nth == 0 && e.kind() == std::io::ErrorKind::NotFound => continue,
             Err(e) if nth == 0 => return Err(error::io("lock", path, &e)),
             // A process that cannot be seen from here has no workspace around this one.
@@ -211,9 +211,9 @@ fn describe_process(pid: u32) -> String {
     }
 }
 
-/// Returns `true` if a process belongs to another user than this one, or is not there. The kernel
-/// names the process that took a lock; one that is not there left it to a child, and may have been
-/// anybody's.
+/// Returns `true` if a process belongs to another user than this one, or does not exist. The kernel
+/// names the process that took a lock; a missing process left it to a child, and may have belonged
+/// to any user.
 fn is_of_other(pid: u32, me: u32) -> bool {
     std::fs::metadata(format!("/proc/{pid}")).map_or(true, |about| about.uid() != me)
 }

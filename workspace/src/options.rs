@@ -99,8 +99,8 @@ impl WorkspaceOptions {
         self
     }
 
-    /// Takes a folder that does not exist for an empty one: what was captured in it was removed, or
-    /// moved away. Default: an error, since a path that is misspelled does not exist either.
+    /// Takes a folder that does not exist for an empty one: its captured content was removed, or
+    /// moved away. Default: an error, since a misspelled path does not exist either.
     #[must_use]
     pub fn may_be_gone(mut self, may: bool) -> Self {
         self.may_be_gone = may;

@@ -34,11 +34,11 @@ const CODEX: [&str; 7] = [
 const GEMINI_CLI: [&str; 6] =
     ["SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", "SessionEnd"];
 
-/// Events of qwen-code, which are those of Claude Code.
+/// Events of qwen-code, the same as those of Claude Code.
 const QWEN_CODE: [&str; 11] = CLAUDE_CODE;
 
-/// Events of Copilot CLI. With these names its documents are as those of Claude Code; with its own
-/// names they do not say their event.
+/// Events of Copilot CLI. With these names its documents have the form of Claude Code's; with its
+/// own names they do not contain their event.
 const COPILOT: [&str; 9] = [
     "SessionStart",
     "UserPromptSubmit",
@@ -107,8 +107,8 @@ impl Agent {
         matches!(self, Self::GeminiCli | Self::QwenCode).then_some("milepost")
     }
 
-    /// Returns what a hook prints, with a sentence for the model if there is one: agents that parse
-    /// the output of their hooks get an object.
+    /// Returns the output of a hook, with a sentence for the model if there is one: agents that
+    /// parse the output of their hooks get an object.
     pub fn answer(self, say: Option<&str>) -> String {
         let Some(say) = say else {
             return match self {
@@ -123,7 +123,7 @@ impl Agent {
             }
             Self::Copilot => json!({ "additionalContext": say }),
             Self::OpenCode => json!({ "say": say }),
-            // It starts the scripts of its prompts without a look at what they print.
+            // It starts the scripts of its prompts and ignores their output.
             Self::Cline => json!({}),
         };
         format!("{said}\n")

@@ -87,7 +87,7 @@ impl Agent {
         }
     }
 
-    /// Returns `true` if the agent is on this machine: its folder is there, or its program.
+    /// Returns `true` if the agent is installed on this machine: its folder exists, or its program.
     pub fn is_found(self, environment: &Environment) -> bool {
         self.folder(environment).is_some_and(|folder| folder.is_dir())
             || environment.program(self.program()).is_some()

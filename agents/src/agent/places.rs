@@ -60,7 +60,7 @@ impl Agent {
         }
         let real = |path: &Path| path.canonicalize().ok();
         let own = self.folder(environment).and_then(|own| real(&own));
-        // The nearest folder that is there may be a link to elsewhere.
+        // The nearest existing folder may be a link to elsewhere.
         let place = path.ancestors().skip(1).find_map(|above| {
             let below = path.strip_prefix(above).ok()?;
             Some(real(above)?.join(below))
@@ -100,7 +100,8 @@ impl Agent {
                 Self::OpenCode => "plugins/milepost.js",
                 Self::Cline => "hooks",
             }),
-            // Of several files the one that is not shared: the path of a program is this machine's.
+            // If there are several, the file that is not shared: the path of a program belongs to
+            // this machine.
             (Self::ClaudeCode, Some(project)) => project.join(".claude/settings.local.json"),
             (Self::Codex, Some(project)) => project.join(".codex/hooks.json"),
             (Self::GeminiCli, Some(project)) => project.join(".gemini/settings.json"),

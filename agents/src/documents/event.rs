@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::agent::Agent;
 
-/// An event of a session, as a hook said it.
+/// An event of a session, as a hook reported it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentEvent {
     /// The agent.
@@ -39,7 +39,7 @@ pub enum AgentEventKind {
         /// The cause.
         cause: Option<String>,
     },
-    /// The user said something.
+    /// The user sent a prompt.
     Prompt {
         /// The text.
         text: String,
@@ -83,7 +83,7 @@ pub enum AgentEventKind {
         /// Its last text.
         answer: Option<String>,
     },
-    /// The user is about to take the session back. No agent tells it: `milepost rewind` does.
+    /// The user is about to rewind the session. No agent reports it: `milepost rewind` does.
     GoingBack,
     /// The agent is about to replace its conversation by a summary.
     Compaction {

@@ -71,7 +71,7 @@ impl<'a> Fields<'a> {
         self.0.get(name)
     }
 
-    /// Returns the members of an object in this one; none if there is no object.
+    /// Returns the members of an object in this one; nothing for any other value.
     pub(super) fn within(&self, name: &str) -> Self {
         self.get(name).map_or_else(|| Self(BTreeMap::new()), Self::of)
     }

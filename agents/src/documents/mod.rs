@@ -1,7 +1,7 @@
-//! Documents of hooks: what an agent says at each event, as one kind of event for all agents.
+//! Documents of hooks: the reports of an agent at each event, as one kind of event for all agents.
 //!
 //! [`read`] takes any bytes. Fields that are not known are ignored; a field that is missing or of
-//! another kind is absent. A document that is none of the events says why.
+//! another kind is absent. For a document of no known event it returns the reason.
 //!
 //! A tool's arguments keep their text, with numbers and repeated names as they were.
 //!
@@ -94,7 +94,7 @@ fn prompt(fields: &Fields<'_>) -> Result<String, IgnoredDocument> {
     text.filter(|text| !text.starts_with(NOTIFICATION)).ok_or(IgnoredDocument::NoPrompt)
 }
 
-/// Returns `true` if the result of a call says that it failed. A list fails with any of its parts.
+/// Returns `true` if the result of a call reports a failure. A list fails with any of its parts.
 fn says_failed(result: &str) -> bool {
     let is_failed = |result: &Value| {
         let is = |name: &str, value: bool| result.get(name) == Some(&Value::Bool(value));

@@ -7,7 +7,7 @@ use crate::agent::Agent;
 
 pub(super) fn event(agent: Agent, fields: &Fields<'_>) -> Result<AgentEvent, IgnoredDocument> {
     let own = fields.id("session_id").ok_or(IgnoredDocument::NoSession)?;
-    // A sub-agent of Copilot says the id of its own session, and that of its parent.
+    // A sub-agent of Copilot reports the id of its own session, and that of its parent.
     let parent = fields.id("parent_agent_id").filter(|_| agent == Agent::Copilot);
     let kind = kind(agent, fields, parent.is_some())?;
     Ok(AgentEvent {
@@ -32,7 +32,7 @@ fn kind(
     let name = fields.text("hook_event_name").ok_or(IgnoredDocument::OtherEvent)?;
     let is_gemini = agent == Agent::GeminiCli;
     Ok(match (name.as_str(), is_gemini) {
-        // A child of Copilot has a prompt and an end of its own; its parent says the end, too.
+        // A child of Copilot has a prompt and an end of its own; its parent reports the end, too.
         ("UserPromptSubmit", _) if is_child => {
             AgentEventKind::SubagentStarted { kind: fields.text("agent_type") }
         }

@@ -26,7 +26,7 @@ pub struct SettingsFile {
 pub struct SettingsWritten {
     /// The copy of the file from before.
     pub copy: Option<PathBuf>,
-    /// The file was removed: `install` had made it.
+    /// The file was removed: `install` had created it.
     pub is_removed: bool,
 }
 
@@ -61,9 +61,9 @@ impl SettingsFile {
         self.text.as_deref()
     }
 
-    /// Replaces the content. A copy of the file is kept in `state`. `is_whole` says that the new
-    /// text has nothing but what `install` put into a new file: then the file goes if `install`
-    /// made it, or if it is ours as a whole.
+    /// Replaces the content. A copy of the file is kept in `state`. With `is_whole`, the new text
+    /// has nothing but what `install` put into a new file: then the file is removed if `install`
+    /// created it, or if it is ours as a whole.
     pub fn replace(
         &self,
         text: &str,
@@ -232,7 +232,7 @@ mod tests {
         let error = file.replace("{\"hooks\": {}}", false, &folder.path("state")).unwrap_err();
         assert!(error.to_string().ends_with("settings.json: the file changed just now"), "{error}");
         assert_eq!(fs::read_to_string(&path).unwrap(), "{ }");
-        // Nor is one that came, or a link that leads elsewhere now.
+        // Neither is a file that was created since, or a link that leads elsewhere now.
         let new = folder.path("new.json");
         let file = SettingsFile::read(&new).unwrap();
         symlink(&path, &new).unwrap();
@@ -248,7 +248,7 @@ mod tests {
         assert!(!folder.replace(&ours, false).unwrap().is_removed);
         assert!(folder.replace("{}\n", true).unwrap().is_removed);
         assert!(!folder.path("a").exists());
-        // The record of a file that the user removed does not count for one that came later.
+        // The record of a file that the user removed does not count for a later one.
         folder.replace(&ours, false).unwrap();
         fs::write(folder.path("a/settings.json"), "{}\n").unwrap();
         folder.replace(&ours, false).unwrap();

@@ -1,8 +1,8 @@
 //! Insertions, and the form of new text.
 //!
-//! An uninstall finds inserted text by its form. Behind the last part of a container, it is a comma
+//! An uninstall finds inserted text by its form. After the last part of a container, it is a comma
 //! and the new parts: the cut is from the end of the part before. In an empty container, A is the
-//! white space in front of the first new part, and B that behind the last one:
+//! white space in front of the first new part, and B that after the last one:
 //!
 //! | the container before | A | B |
 //! |---|---|---|
@@ -13,8 +13,8 @@
 //! | nothing, and it is the whole file | an end of line, an indent | an end of line |
 //! | it was not there | an end of line, an indent; or nothing | the same |
 //!
-//! So a space at the end of a line or in front of a bracket says that the container was there. A
-//! program that writes the file anew in its own form takes such spaces away.
+//! So a space at the end of a line or in front of a bracket marks an existing container. A program
+//! that writes the file anew in its own form removes such spaces.
 
 use std::ops::Range;
 
@@ -164,20 +164,19 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// Marks behind the bracket of a container that was there: without anything in it, and with ends of
-/// lines.
+/// Marks after the bracket of an existing container: an empty one, and one with ends of lines.
 const WAS_EMPTY: &str = "  ";
 const HAD_LINES: &str = " ";
 
 /// The state of a container before its first part was inserted.
 pub(super) enum Before {
-    /// The container was not there.
+    /// The container did not exist.
     Absent,
-    /// The container was there, without what is at this place.
+    /// The container exists, without the entry at this path.
     There(Range<usize>),
 }
 
-/// Returns what a container was before all of its parts were inserted.
+/// Returns the form of a container before all of its parts were inserted.
 pub(super) fn before(
     container: &Json<'_>,
     parts: &[Part<'_>],

@@ -1,9 +1,9 @@
 //! Edits of an agent's settings that keep every other byte.
 //!
-//! [`install`] inserts hooks of ours, and [`uninstall`] takes them out: the result is the text from
-//! before, whatever JSON it was. All that is needed for that is in the text. Our entries are behind
-//! those that were there, so that exactly the inserted text can be cut; and the white space around
-//! them says whether the container was there (the module `insert` has the forms).
+//! [`install`] inserts our hooks, and [`uninstall`] removes them: the result is the original text,
+//! whatever JSON it was. The text itself has all that is needed for that. Our entries follow the
+//! existing ones, so that exactly the inserted text can be cut; and the white space around them
+//! shows whether the container existed (the module `insert` has the forms).
 //!
 //! ```text
 //! file    the file: read, copied, replaced
@@ -144,7 +144,7 @@ pub fn are_hooks_off(text: &str, agent: Agent) -> Result<bool, Error> {
 }
 
 /// Adds our hooks to a file of an agent: as [`install`] does, or as a file of our own. `None` for a
-/// file that is not there.
+/// missing file.
 ///
 /// # Errors
 ///

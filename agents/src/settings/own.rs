@@ -25,7 +25,7 @@ const SCRIPT_LINES: usize = 4;
 /// Beginnings of files of ours.
 const MARKS: [&str; 2] = ["// Milepost: `milepost agent", "#!/bin/sh\n# Milepost: `milepost agent"];
 
-/// Writes a file of ours. One with the path of another program is written anew.
+/// Writes one of our own files. A file with the path of another program is replaced.
 pub(super) fn install(
     text: Option<&str>,
     agent: Agent,

@@ -38,7 +38,8 @@ fn of_event(event: &Json<'_>, text: &str) -> Left {
     without(event, text, Emptied::MayGo, |group| of_group(&group.value, text))
 }
 
-/// Returns what is left of a group. One with nothing but entries of ours goes: `install` made it.
+/// Returns the rest of a group. A group with nothing but entries of ours is removed: `install`
+/// created it.
 fn of_group(group: &Json<'_>, text: &str) -> Left {
     let kept = Left::AllBut(Vec::new());
     match group.member(HOOKS) {
@@ -52,12 +53,12 @@ fn of_group(group: &Json<'_>, text: &str) -> Left {
     }
 }
 
-/// The end of a container that is empty after all of its parts went.
+/// The end of a container that is empty after all of its parts were removed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Emptied {
     /// Stays, empty.
     Root,
-    /// Goes if `install` made it.
+    /// Removed if `install` created it.
     MayGo,
     /// Goes.
     Goes,
@@ -89,7 +90,8 @@ fn without<'a>(
         };
     };
     let mut cuts = Vec::new();
-    // Up to the first part that stays, the commas behind go; later, those in front.
+    // Up to the first remaining part, the commas after the parts are removed; later, those in
+    // front.
     if let (1.., Some(first), Some(kept)) = (first_kept, parts.first(), parts.get(first_kept)) {
         cuts.push(first.start..kept.start);
     }

@@ -4,7 +4,10 @@ use milepost_codec::MarkStatus;
 use serde::{Deserialize, Serialize};
 
 use crate::call::call;
-use crate::{AttachmentForm, CheckpointForm, Listed, UnmarkedForm};
+use crate::{
+    AttachAsked, AttachedForm, AttachmentForm, CheckpointForm, CheckpointGiven, Listed,
+    UnmarkedForm,
+};
 
 /// Order of a list of checkpoints.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -160,4 +163,31 @@ call! {
     }
     "attachments" of "checkpoints": read get "/v1/tasks/{task}/attachments"
         -> (Listed<AttachmentForm>)
+}
+
+call! {
+    /// Marks a checkpoint.
+    Mark {
+        /// The task's id
+        task,
+        body: CheckpointGiven,
+    }
+    "mark" of "checkpoints": conditional post "/v1/tasks/{task}/checkpoints"
+        -> created (CheckpointForm),
+        409 "The active lineage changed, or the key was used for something else",
+        412 "The head is elsewhere";
+        head "The expected head, in quotes",
+        key "Marked once under this key";
+        at "/v1/checkpoints"
+}
+
+call! {
+    /// Attaches data to the checkpoint that has an alias, whether it is marked already or later. An
+    /// attachment whose writer and index are there already is left out.
+    Attach {
+        /// The task's id
+        task,
+        body: AttachAsked,
+    }
+    "attach" of "checkpoints": change post "/v1/tasks/{task}/attachments" -> (AttachedForm)
 }

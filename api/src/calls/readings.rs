@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::call::call;
-use crate::{AlignmentForm, Big, HitsForm, MetricsForm, OverviewForm, RowsForm, TurnsForm};
+use crate::{
+    AlignmentForm, Big, HitsForm, Listed, MetricsForm, OverviewForm, RowsForm, SeriesForm,
+    TurnsForm,
+};
 
 /// A page of rows. Default: the first 100 of the active lineage.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
@@ -72,6 +75,64 @@ pub struct MetricsQuery {
     /// The lineage. Default: the active one.
     #[cfg_attr(feature = "schema", param(value_type = Option<u64>, maximum = 4_294_967_295_u64))]
     pub lineage: Option<u32>,
+}
+
+/// A metric of several histories.
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
+#[serde(try_from = "Pairs", into = "Pairs")]
+pub struct SeriesQuery {
+    /// 1 to 50 addresses, each as one parameter `at`
+    pub at: Vec<String>,
+    /// The name of the metric
+    pub metric: String,
+    /// The axis: `step` (the default), `time`, `offset`
+    pub x: Option<String>,
+    /// The maximum number of buckets for each address, default 500
+    #[cfg_attr(feature = "schema", param(minimum = 1, maximum = 2000))]
+    pub points: Option<usize>,
+}
+
+/// The parameters of a query, in order. One may be there several times.
+type Pairs = Vec<(String, String)>;
+
+impl TryFrom<Pairs> for SeriesQuery {
+    type Error = String;
+
+    fn try_from(pairs: Pairs) -> Result<Self, String> {
+        let (mut query, mut metric) = (Self::default(), None);
+        for (name, value) in pairs {
+            match name.as_str() {
+                "at" => query.at.push(value),
+                "metric" => metric = Some(value),
+                "x" => query.x = Some(value),
+                "points" => {
+                    let points = value.parse().map_err(|_| format!("points: not {value:?}"))?;
+                    query.points = Some(points);
+                }
+                _ => {
+                    return Err(format!(
+                        "a series has no parameter {name:?}: it has `at`, `metric`, `x`, `points`"
+                    ));
+                }
+            }
+        }
+        let metric = metric.ok_or("a series has a `metric`")?;
+        Ok(Self { metric, ..query })
+    }
+}
+
+impl From<SeriesQuery> for Pairs {
+    fn from(SeriesQuery { at, metric, x, points }: SeriesQuery) -> Self {
+        let at = at.into_iter().map(|address| ("at", address));
+        let rest = [
+            ("metric", Some(metric)),
+            ("x", x),
+            ("points", points.map(|points| points.to_string())),
+        ];
+        let rest = rest.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        at.chain(rest).map(|(name, value)| (name.to_owned(), value)).collect()
+    }
 }
 
 /// A page of an alignment.
@@ -179,4 +240,14 @@ call! {
         query: SearchQuery,
     }
     "search" of "readings": long_list get "/v1/search" -> (HitsForm)
+}
+
+call! {
+    /// Returns the values of a metric before some points, in buckets of consecutive values. While
+    /// `read` of an item is less than its `head`, the same request reads on.
+    Series {
+        query: SeriesQuery,
+    }
+    "series" of "readings": long get "/v1/series" -> (Listed<SeriesForm>);
+        tag "Of a complete answer"
 }

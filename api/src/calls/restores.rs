@@ -1,7 +1,9 @@
 //! Restores, and the folders that they may go to.
 
 use crate::call::call;
-use crate::{FoldersForm, RestoredForm, SwitchAsked};
+use crate::{
+    FoldersForm, RestoreAsked, RestorePlanForm, RestoredForm, SwitchAsked, Takes, UndoFolderAsked,
+};
 
 call! {
     /// Switches a task to one of its lineages. Opens none, and leaves files as they are. An undo
@@ -44,4 +46,62 @@ call! {
     }
     "folders" of "files": long get "/v1/tasks/{task}/folders" -> (FoldersForm),
         403 "Folders of the service's machine are for admins"
+}
+
+call! {
+    /// Returns the effects of a restore without changing anything.
+    PlanRestore {
+        body: RestoreAsked,
+    }
+    "plan_restore" of "restores": long post "/v1/restores/plan" -> (RestorePlanForm),
+        403 "Files are for admins",
+        500 "What is before the point is damaged"
+}
+
+call! {
+    /// Restores a task to a point: opens a new lineage there and activates it.
+    Restore {
+        body: RestoreAsked,
+    }
+    "restore" of "restores": conditional post "/v1/restores" -> created (RestoredForm),
+        403 "Files are for admins",
+        409 "Files conflict, or the key was used for something else",
+        412 "The head is elsewhere",
+        500 "What is before the point is damaged",
+        503 "The store cannot answer, or a restore of the task has not ended";
+        head "The expected head of what the task goes on with, in quotes; of the scope `state`",
+        key "Gone back once under this key; of the scope `state`";
+        // A plan shows what a restore with files has done.
+        takes |restore: &Restore| Takes::all_if(!restore.body.has_files())
+}
+
+call! {
+    /// Returns the effects of an undo without changing anything. Without a folder they are those on
+    /// the state.
+    PlanUndo {
+        /// The task's id
+        task,
+        optional body: UndoFolderAsked,
+    }
+    "plan_undo" of "restores": long post "/v1/tasks/{task}/undo/plan" -> (RestorePlanForm),
+        403 "The last restore took files back, which are for admins",
+        500 "What is before the point is damaged"
+}
+
+call! {
+    /// Undoes the last restore or switch of a task: activates the previous lineage.
+    Undo {
+        /// The task's id
+        task,
+        optional body: UndoFolderAsked,
+    }
+    "undo" of "restores": conditional post "/v1/tasks/{task}/undo" -> (RestoredForm),
+        400 "There is no restore to undo",
+        403 "The last restore took files back, which are for admins",
+        409 "The last restore took files back",
+        412 "The head is elsewhere",
+        503 "The store cannot answer, or a restore of the task has not ended";
+        head "The expected head of what the task goes on with, in quotes",
+        key "Undone once under this key";
+        takes |undo: &Undo| Takes::all_if(!undo.body.has_files())
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::call::call;
-use crate::{LineageForm, Listed, SummaryForm, TaskForm};
+use crate::{LineageForm, Listed, SummaryForm, Takes, TaskForm, TaskGiven};
 
 /// Filters for a list of tasks.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
@@ -54,4 +54,28 @@ call! {
         task,
     }
     "lineages" of "tasks": read get "/v1/tasks/{task}/lineages" -> (Listed<LineageForm>)
+}
+
+call! {
+    /// Starts a task, or copies one.
+    StartTask {
+        body: TaskGiven,
+    }
+    "start_task" of "tasks": conditional post "/v1/tasks" -> created (TaskForm),
+        403,
+        404 "There is no task to copy",
+        409 "There is one of this id, whosever it is";
+        key "Started once under this key";
+        at "/v1/tasks";
+        takes |_| Takes { key: true, head: false }
+}
+
+call! {
+    /// Deletes a task permanently.
+    DeleteTask {
+        /// The task's id
+        task,
+    }
+    "delete_task" of "tasks": change delete "/v1/tasks/{task}" -> () "It is deleted",
+        503 "The store cannot answer, or a restore of it has not ended"
 }

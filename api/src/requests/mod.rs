@@ -165,6 +165,20 @@ pub struct UndoFolderAsked {
     pub choices: Option<ChoicesAsked>,
 }
 
+impl RestoreAsked {
+    /// Returns true if files are restored.
+    pub fn has_files(&self) -> bool {
+        !matches!(self.scope, None | Some(Scope::State))
+    }
+}
+
+impl UndoFolderAsked {
+    /// Returns true if a folder is named, or decisions about one.
+    pub fn has_files(&self) -> bool {
+        self.folder.is_some() || self.choices.is_some()
+    }
+}
+
 /// Decisions about conflicting paths. A folder's path covers everything below it.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]

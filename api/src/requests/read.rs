@@ -3,6 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use serde::Serialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, de};
 
@@ -98,7 +99,7 @@ where
 }
 
 /// An object of at most 10,000 fields.
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Fields<T>(pub std::collections::BTreeMap<String, T>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Fields<T> {

@@ -1,9 +1,10 @@
-//! Milepost beside what its users would use instead: the same work, in turn, in one run.
+//! Compares Milepost with the alternatives that its users have: the same work, in turn, in one run.
 //!
 //! `just compare [quick] [WORK...] [--only WHO] [--to DIR]` with works `appends`, `load`, `steps`,
-//! `growth` (of Milepost alone) and `limits`. It prints a page with one table a work; with `--to DIR` it is written there too (`comparison.md`), with all figures as JSON
-//! (`comparison.json`) and plots (SVG). Logs are made in the current folder, or in `MILEPOST_BENCH_DIR`; it should be on the disk that is asked
-//! about. All of it takes half an hour, `quick` five minutes.
+//! `growth` (of Milepost alone) and `limits`. It prints a page with one table a work; with `--to
+//! DIR` it is written there too (`comparison.md`), with all figures as JSON (`comparison.json`) and
+//! plots (SVG). Logs are made in the current folder, or in `MILEPOST_BENCH_DIR`; it should be on
+//! the disk to be measured. All of it takes half an hour, `quick` five minutes.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,8 +1,8 @@
-//! Measures the service under load, beside the engine called directly.
+//! Measures the service under load, compared with direct calls of the engine.
 //!
-//! `just served [quick] [ROW...]` with rows `appends`,
-//! `list`, `streams` and `lasting` (10 minutes; with `quick` only where it is named, for 2). `wrk` has to be installed. Stores are made in the
-//! current folder, or in `MILEPOST_BENCH_DIR`; it should be on the disk that is asked about.
+//! `just served [quick] [ROW...]` with rows `appends`, `list`, `streams` and `lasting` (10 minutes;
+//! with `quick` only if it is named, for 2). `wrk` has to be installed. Stores are made in the
+//! current folder, or in `MILEPOST_BENCH_DIR`; it should be on the disk to be measured.
 
 use milepost_benches::measure;
 use milepost_benches::served::rows;

@@ -1,9 +1,10 @@
 //! Writes sessions as Claude Code does, for `milepost import` to be measured with.
 //!
-//! `cargo run --manifest-path benches/Cargo.toml --release --bin sessions -- DIR [MB]` writes files of about 20 MB, 400 MB in all unless told
-//! otherwise: prompts, answers in several lines, tools called one by one and together, snapshots, and now and then somebody goes
-//! back to an earlier prompt. The text is made up. The sizes are those of real sessions, of which 13 % of the lines are
-//! over 4 KiB and have 72 % of the bytes, and files are read again.
+//! `cargo run --manifest-path benches/Cargo.toml --release --bin sessions -- DIR [MB]` writes files
+//! of about 20 MB, 400 MB in all unless told otherwise: prompts, answers in several lines, tools
+//! called one by one and together, snapshots, and an occasional return to an earlier prompt. The
+//! text is made up. The sizes are those of real sessions, of which 13 % of the lines are over 4 KiB
+//! and have 72 % of the bytes, and files are read again.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -53,8 +54,8 @@ impl Random {
         format!("{low:08x}-{:04x}-4{tail:03x}-8{:03x}-{end:012x}", high & 0xffff, high >> 20)
     }
 
-    /// Words, with quotes and newlines among them as code has. Some words are frequent, and most are rare, so that the
-    /// text packs as sessions do.
+    /// Words, with quotes and newlines among them as code has. Some words are frequent, and most
+    /// are rare, so that the text packs as sessions do.
     fn text(&mut self, bytes: u64) -> String {
         const OFTEN: [&str; 12] = [
             "the",
@@ -146,9 +147,11 @@ impl Session<'_> {
         self.second += 1;
         let (hours, minutes) = (self.second / 3600 % 24, self.second / 60 % 60);
         let mut value = json!({
-            "parentUuid": parent, "isSidechain": false, "userType": "external", "cwd": "/home/ana/project",
-            "sessionId": self.id, "version": "2.0.61", "gitBranch": "main", "type": kind, "message": message,
-            "uuid": uuid, "timestamp": format!("2025-11-03T{hours:02}:{minutes:02}:{:02}.123Z", self.second % 60),
+            "parentUuid": parent, "isSidechain": false, "userType": "external",
+            "cwd": "/home/ana/project", "sessionId": self.id, "version": "2.0.61",
+            "gitBranch": "main", "type": kind, "message": message, "uuid": uuid,
+            "timestamp":
+                format!("2025-11-03T{hours:02}:{minutes:02}:{:02}.123Z", self.second % 60),
         });
         if let (Some(content), Some(fields)) = (result_of(&value), value.as_object_mut()) {
             fields.insert("toolUseResult".into(), json!({"stdout": content, "interrupted": false}));
@@ -167,7 +170,7 @@ impl Session<'_> {
         self.line("assistant", message, parent)
     }
 
-    /// What somebody asks, and what is done about it.
+    /// Writes a prompt and the work that answers it.
     fn prompt(&mut self) -> io::Result<()> {
         let snapshot = json!({"type": "file-history-snapshot", "messageId": self.random.uuid(),
             "snapshot": {"trackedFileBackups": {}}, "isSnapshotUpdate": false});
@@ -229,7 +232,7 @@ impl Session<'_> {
     }
 }
 
-/// What a tool gave back, as a line says it a second time.
+/// Returns the copy of a tool's result that a line repeats.
 fn result_of(line: &Value) -> Option<Value> {
     line.pointer("/message/content/0/tool_use_id")?;
     line.pointer("/message/content/0/content").cloned()

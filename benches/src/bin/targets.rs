@@ -1,13 +1,15 @@
-//! Measures the design's targets, each beside its peers, and says how far each is.
+//! Measures the design's targets against the alternatives, and prints the distance to each target.
 //!
-//! `just targets [quick] [ROW...]` with rows
-//! `one`, `many`, `batches`, `load`, `memory`, `marks`, `state`, `states`, `open`, `guards`, `verify`, `rebuild`, `same`, `list`, `cleanup`, `commands` and `sessions` (they need the command built beside this),
-//! and of workspaces beside a shadow git repository `files` (3,000 files, 32 MB; with `quick` 1,000), `files-large`
-//! (50,000 files, 1 GB) and `one-file` (100 MB); `restic` compares a folder of 3,000 files with it, if it is installed. `quick` leaves the last two out where they are not named.
-//! Stores and trees are made in the current folder, or in `MILEPOST_BENCH_DIR`; it should be on the disk that is
-//! asked about.
-//! `hooks` and `agent` are the hooks of coding agents, as whole processes, and a session of Claude Code, which
-//! `MILEPOST_AGENTS` has to name (`tests/agents/install`); with `quick` only where they are named.
+//! `just targets [quick] [ROW...]` with rows `one`, `many`, `batches`, `load`, `memory`, `marks`,
+//! `state`, `states`, `open`, `guards`, `verify`, `rebuild`, `same`, `list`, `cleanup`, `commands`
+//! and `sessions` (they need the command in the same target folder), and of workspaces compared
+//! with a shadow git repository `files` (3,000 files, 32 MB; with `quick` 1,000), `files-large`
+//! (50,000 files, 1 GB) and `one-file` (100 MB); `restic` compares a folder of 3,000 files with it,
+//! if it is installed. `quick` leaves the last two out unless they are named. Stores and trees are
+//! made in the current folder, or in `MILEPOST_BENCH_DIR`; it should be on the disk to be measured.
+//! `hooks` and `agent` are the hooks of coding agents, as whole processes, and a session of Claude
+//! Code, which `MILEPOST_AGENTS` has to name (`tests/agents/install`); with `quick` only if they
+//! are named.
 
 use std::path::Path;
 
@@ -91,7 +93,7 @@ fn main() {
 }
 
 fn of_workspaces(quick: bool, wanted: impl Fn(&str) -> bool) {
-    // What takes minutes is done with `quick` only where it is asked for by name.
+    // Rows that take minutes run with `quick` only if they are named.
     let named = |row: &str| wanted(row) && (!quick || std::env::args().any(|arg| arg == row));
     if wanted("files") {
         let size = Size::of(if quick { 1000 } else { 3000 });

@@ -8,12 +8,12 @@ use super::figures::Figures;
 use crate::corpus::generated;
 use crate::rows::folder;
 
-/// How many write at once.
+/// Numbers of concurrent writers.
 pub const WRITERS: [usize; 3] = [1, 8, 64];
 /// Bytes of an event.
 pub const SIZES: [usize; 4] = [128, 1 << 10, 16 << 10, 256 << 10];
 
-/// What is called what.
+/// Names a load by its writers and sizes.
 pub fn what(writers: usize, size: usize) -> String {
     let size = match size {
         0..1024 => format!("{size} B"),
@@ -25,7 +25,7 @@ pub fn what(writers: usize, size: usize) -> String {
     }
 }
 
-/// Everybody in turn, for a while each.
+/// Measures all contestants in turn, for a while each.
 pub fn appends(figures: &mut Figures, rounds: usize, span: Duration, only: Option<&str>) {
     for size in SIZES {
         for writers in WRITERS {
@@ -52,7 +52,7 @@ struct Ran {
     most: f64,
 }
 
-/// Lets writers append for a while. What they wait for at the beginning is no part of it.
+/// Lets writers append for a while. Their wait at the beginning does not count.
 fn run(log: &dyn EventLog, writers: usize, size: usize, span: Duration) -> Ran {
     let events: Vec<Event> = (0..writers).map(|n| Event::of(generated(n as u64, size))).collect();
     for event in &events {

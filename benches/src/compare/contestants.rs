@@ -1,4 +1,5 @@
-//! Who takes part. Each is used as its documentation says for what is to be there after a power loss.
+//! The stores in the comparison. Each is configured as its documentation asks for durability at a
+//! power loss.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -11,17 +12,17 @@ use crate::peers::{Fjall, JsonFiles, OkayWal, PlainSled, RawFile, Redb, Sqlite, 
 /// The kind of the events that are written.
 const MESSAGE: u16 = 13;
 
-/// An event: for those who know what it is, and for those who store bytes.
+/// An event: decoded for stores of events, and as bytes for stores of bytes.
 #[derive(Debug, Clone)]
 pub struct Event {
-    /// What it says.
+    /// The decoded content.
     pub body: Body,
     /// Its payload as Milepost stores it.
     pub payload: Vec<u8>,
 }
 
 impl Event {
-    /// Encodes it once, so that nobody's time has it in it but ours, who do it again.
+    /// Encodes it once, so that encoding counts for Milepost only, which repeats it.
     pub fn of(body: Body) -> Self {
         let payload = body.encode().1;
         Self { body, payload }
@@ -33,22 +34,23 @@ pub trait EventLog: Sync {
     /// Appends events together, and returns when they are durable.
     fn append(&self, events: &[Event]);
 
-    /// Does what it puts off.
+    /// Does postponed work.
     fn settle(&self) {}
 
-    /// Reads all back, checks what it can check, and decodes each; gives how many. None where it cannot.
+    /// Reads all back, makes all checks, and decodes each; returns the number, or `None` if it
+    /// cannot.
     fn scan(&self) -> Option<usize>;
 }
 
 /// One who takes part.
 #[derive(Clone, Copy)]
 pub struct Contestant {
-    /// What it is called in tables.
+    /// The name in tables.
     pub name: &'static str,
     /// When an append returns.
     pub durability: &'static str,
-    /// Opens a log, or creates it in an empty folder. `again` is set if equal events are appended repeatedly and
-    /// stand for different ones.
+    /// Opens a log, or creates it in an empty folder. `again` is set if equal events are appended
+    /// repeatedly and stand for different ones.
     pub begin: fn(&Path, again: bool) -> Box<dyn EventLog>,
 }
 
@@ -101,7 +103,7 @@ pub const ALL: [Contestant; 9] = [
     },
 ];
 
-/// Milepost, with what it comes with.
+/// Milepost with its own protections.
 pub struct Ours {
     engine: Engine,
     task: Task,
@@ -152,7 +154,7 @@ fn payloads(events: &[Event]) -> Vec<&[u8]> {
     events.iter().map(|event| &event.payload[..]).collect()
 }
 
-/// Decodes all that is read: without that nobody knows what an event says.
+/// Decodes all records that are read: without that, the contents of an event are unknown.
 fn decoded(scan: impl FnOnce(&mut dyn FnMut(&[u8]))) -> Option<usize> {
     let mut count = 0;
     scan(&mut |payload| {
@@ -219,7 +221,7 @@ impl EventLog for OkayWal {
     }
 
     fn scan(&self) -> Option<usize> {
-        // It gives its entries to whoever recovers them, and forgets where they are.
+        // It hands its entries to recovery, and does not keep their places.
         None
     }
 }

@@ -1,4 +1,4 @@
-//! What was measured.
+//! Results of a run.
 
 use std::fmt::Write as _;
 
@@ -9,13 +9,13 @@ use crate::measure::median;
 /// One figure of one contestant.
 #[derive(Debug, Clone, Serialize)]
 pub struct Figure {
-    /// What was done: `appends`, `load`, `steps`, `limits`.
+    /// The kind of work: `appends`, `load`, `steps`, `limits`.
     pub work: &'static str,
-    /// What of it: `64 writers, 1 kB`.
+    /// The variant: `64 writers, 1 kB`.
     pub what: String,
-    /// Who did it.
+    /// The contestant.
     pub who: String,
-    /// In what it is measured: `/s`, `MB/s`, `ms`, `bytes`.
+    /// The unit: `/s`, `MB/s`, `ms`, `bytes`.
     pub unit: &'static str,
     /// One figure a round.
     pub rounds: Vec<f64>,
@@ -39,7 +39,7 @@ impl Figure {
 pub struct Figures {
     /// Processor, system, commit, versions.
     pub machine: Vec<(String, String)>,
-    /// How durable each contestant is.
+    /// The durability of each contestant.
     pub durability: Vec<(String, String)>,
     /// The figures.
     pub all: Vec<Figure>,
@@ -69,15 +69,15 @@ impl Figures {
         }
     }
 
-    /// The median that somebody has of something.
+    /// Returns a contestant's median of a measurement.
     pub fn median(&self, work: &str, what: &str, who: &str, unit: &str) -> Option<f64> {
         let mut all = self.all.iter();
         let found = all.find(|f| (f.work, &*f.what, &*f.who, f.unit) == (work, what, who, unit));
         found.map(Figure::median)
     }
 
-    /// As a page: one table a work and unit, contestants beside each other, ours first, and behind each other's
-    /// figure how ours stands to it.
+    /// Formats a page: one table a work and unit, contestants in columns, ours first, and after
+    /// each other figure its ratio to ours.
     pub fn page(&self) -> String {
         let mut page = String::new();
         for (name, value) in &self.machine {
@@ -138,7 +138,7 @@ pub fn short(figure: f64) -> String {
     }
 }
 
-/// What the figures depend on.
+/// Returns the properties of the machine that the figures depend on.
 pub fn machine() -> Vec<(String, String)> {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let cpus = read("/proc/cpuinfo");

@@ -1,4 +1,5 @@
-//! How the cost of each operation grows with what is there: events of one task, lineages of one task, tasks.
+//! Growth of the cost of each operation with the size of the store: events of one task, lineages of
+//! one task, tasks.
 
 use std::path::{Path, PathBuf};
 
@@ -11,16 +12,17 @@ use crate::corpus::generated;
 use crate::measure::{median, seconds};
 use crate::rows::folder;
 
-/// So many of each operation are timed, and the middle one counts.
+/// Number of timed operations of each kind, of which the median counts.
 const TIMES: u64 = 21;
 
 /// Events of a task before it has lineages, and of each of many tasks.
 const EVENTS: u64 = 1000;
 
-/// Payloads have about so many bytes.
+/// Approximate number of bytes of a payload.
 const BYTES: usize = 200;
 
-/// The work of a figure: of a task, more and more events. What it is of is an operation, and who a size.
+/// The work of a figure: one task with more and more events. Its variant is an operation, and its
+/// contestant a size.
 pub const EVENTS_OF_A_TASK: &str = "growth: events of a task";
 /// More and more lineages of a task.
 pub const LINEAGES_OF_A_TASK: &str = "growth: lineages of a task";
@@ -40,7 +42,7 @@ pub const OPERATIONS: [&str; 9] = [
     "open",
 ];
 
-/// Up to so many events, lineages and tasks.
+/// Measures up to this many events, lineages and tasks.
 pub fn growth(figures: &mut Figures, rounds: usize, events: u64, others: u64) {
     for _ in 0..rounds {
         let mut store = Store::new();
@@ -77,7 +79,7 @@ fn powers(from: u64, to: u64) -> impl Iterator<Item = u64> {
     std::iter::successors(Some(from), |count| count.checked_mul(10)).take_while(move |n| *n <= to)
 }
 
-/// How a size is written down.
+/// Formats a size.
 pub fn size(count: u64) -> String {
     format!("10^{}", count.ilog10())
 }
@@ -86,7 +88,7 @@ fn batch(first: u64, count: u64) -> Append {
     Append::batch((first..first + count).map(|n| generated(n, BYTES)))
 }
 
-/// A store with a task that everything is asked of.
+/// A store with the task of all requests.
 struct Store {
     dir: tempfile::TempDir,
     engine: Option<Engine>,
@@ -124,7 +126,7 @@ impl Store {
         self.task().lineages().unwrap().len() as u64
     }
 
-    /// Appends until there are so many events.
+    /// Appends until there are this many events.
     fn grow(&mut self, events: u64) {
         let task = self.task();
         while self.events < events {
@@ -195,7 +197,7 @@ impl Store {
         }
     }
 
-    /// How long it takes to open it again after a clean stop.
+    /// Measures an opening after a clean stop.
     fn reopen(&mut self) -> f64 {
         self.engine.take().unwrap().close().unwrap();
         let path = self.path();

@@ -1,4 +1,4 @@
-//! What the machine can do at most, on one core, with what ours is made of.
+//! Limits of the machine on one core, with the libraries that Milepost uses.
 
 use std::hint::black_box;
 use std::io::Write as _;

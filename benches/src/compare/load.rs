@@ -1,4 +1,4 @@
-//! Real events in bulk: in batches that are durable each, what they take on the disk, and out again.
+//! Real events in bulk: durable batches, their size on the disk, and reading them back.
 
 use super::contestants::{ALL, Event};
 use super::figures::Figures;
@@ -9,7 +9,7 @@ use crate::rows::folder;
 
 const BATCH: usize = 1000;
 
-/// Everybody in turn. Who cannot keep what it is given takes no part.
+/// Measures all contestants in turn. A contestant that cannot keep its input does not take part.
 pub fn load(figures: &mut Figures, rounds: usize, bytes: u64, only: Option<&str>) {
     let all = Rounds::of(bytes);
     let (size, mb) = (all.size as f64, all.size as f64 / 1e6);

@@ -1,4 +1,5 @@
-//! The same work done by Milepost and by what its users would use instead, in turn, and one table of it.
+//! The same work done by Milepost and by what its users would use instead, in turn, and one table
+//! of it.
 //!
 //! ```text
 //! contestants  who takes part, behind one trait, and how durable each is
@@ -37,7 +38,7 @@ pub fn on_disk(dir: &Path) -> u64 {
     bytes
 }
 
-/// Bytes that this process has had written to disks since it runs: what the kernel counts.
+/// Returns the bytes that this process has written to disks, as the kernel counts them.
 pub fn written() -> u64 {
     let io = std::fs::read_to_string("/proc/self/io").unwrap();
     let line = io.lines().find(|line| line.starts_with("write_bytes"));

@@ -53,7 +53,8 @@ pub fn draw(figures: &Figures, dir: &Path) -> Result<Vec<String>, Box<dyn Error>
     Ok(names)
 }
 
-/// A line for each operation over the sizes of a growth, both on logarithmic scales. False where nothing was measured.
+/// A line for each operation over the sizes of a growth, both on logarithmic scales. False where
+/// nothing was measured.
 fn lines(figures: &Figures, path: &Path, work: &str) -> Result<bool, Box<dyn Error>> {
     let of = figures.all.iter().filter(|f| f.work == work && f.unit == "us");
     let points: Vec<(&str, f64, f64)> = of
@@ -110,7 +111,8 @@ fn whats<'a>(figures: &'a Figures, work: &str, unit: &str) -> Vec<&'a str> {
     whats
 }
 
-/// Groups of bars on a logarithmic scale: a group for each of these, a bar for each contestant. False where nothing was measured.
+/// Groups of bars on a logarithmic scale: a group for each of these, a bar for each contestant.
+/// False where nothing was measured.
 fn bars(
     figures: &Figures,
     path: &Path,

@@ -1,5 +1,5 @@
-//! A conversation that grows, with a checkpoint behind each step: what agents do. Most save the whole state each time; we
-//! append what is new.
+//! A growing conversation with a checkpoint after each step, as agents have it. Most stores save
+//! the whole state each time; Milepost appends the new part.
 
 use std::path::{Path, PathBuf};
 
@@ -15,22 +15,22 @@ use crate::measure::seconds;
 use crate::peers::{Git, JsonFiles};
 use crate::rows::folder;
 
-/// Bytes of the messages of a step: asked, answered, and what a tool returned.
+/// Bytes of the messages of a step: prompt, answer, and result of a tool.
 const MESSAGES: [usize; 3] = [300, 900, 1500];
 
 /// One who saves steps.
 trait Saver {
-    /// Saves what came with a step, or the whole state; durable.
+    /// Saves the events of a step, or the whole state; durable.
     fn save(&mut self, step: usize, new: &[Body], state: &Value);
 
-    /// The state behind a step, as it was saved; gives how many messages it has.
+    /// Loads the state after a step, as it was saved; returns its number of messages.
     fn load(&mut self, step: usize) -> usize;
 
-    /// Does what it puts off.
+    /// Does postponed work.
     fn settle(&mut self) {}
 }
 
-/// Everybody in turn.
+/// Measures all contestants in turn.
 pub fn steps(figures: &mut Figures, rounds: usize, steps: usize, only: Option<&str>) {
     type Begin = fn(&Path) -> Box<dyn Saver>;
     let all: [(&str, Begin); 4] = [

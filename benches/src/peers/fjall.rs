@@ -1,4 +1,5 @@
-//! fjall as an event table. Each append is persisted with `SyncData`, which is `fdatasync` of its journal.
+//! fjall as an event table. Each append is persisted with `SyncData`, which is `fdatasync` of its
+//! journal.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,7 +32,7 @@ impl Fjall {
         self.db.persist(PersistMode::SyncData).unwrap();
     }
 
-    /// Writes what is in memory into tables.
+    /// Writes the memory table to disk.
     pub fn settle(&self) {
         self.events.rotate_memtable_and_wait().unwrap();
     }

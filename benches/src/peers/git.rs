@@ -1,9 +1,10 @@
-//! A shadow git repository, as agents keep one for their snapshots: a git folder of its own, and the
-//! user's files as its work tree.
+//! A shadow git repository, as agents keep one for their snapshots: a git folder of its own, and
+//! the user's files as its work tree.
 //!
-//! Durability is git's own (`core.fsync` as it comes): only packs are synced, and a snapshot writes none, so an
-//! `add` and a `commit` sync nothing. Ours syncs packs and log before a capture returns. A restore of files
-//! syncs them with us, and not with git. Git's time has its processes in it, since that is how agents call it.
+//! Durability is git's own (`core.fsync` as it comes): only packs are synced, and a snapshot writes
+//! none, so an `add` and a `commit` sync nothing. Ours syncs packs and log before a capture
+//! returns. A restore of files syncs them with us, and not with git. Git's time has its processes
+//! in it, since that is how agents call it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -29,13 +30,13 @@ impl Git {
         git
     }
 
-    /// Where it is.
+    /// Returns its folder.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Takes a snapshot. By itself git would pack behind the commit, in the background: this asks whether to pack
-    /// as always and leaves the packing to [`Git::pack`], so that it is in nobody's time.
+    /// Takes a snapshot. By default git packs after the commit, in the background: this makes the
+    /// usual decision and leaves the packing to [`Git::pack`], so that no measurement includes it.
     pub fn snapshot(&self) {
         self.run(&["add", "-A"]);
         self.run(&["-c", "gc.auto=0", "commit", "-q", "-m", "x", "--allow-empty"]);

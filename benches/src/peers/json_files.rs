@@ -1,4 +1,5 @@
-//! A file each: written beside, synced, renamed, and its folder synced. What most agents do for their checkpoints.
+//! One file for each item: written under a temporary name, synced, renamed, and its folder synced.
+//! Most agents store their checkpoints so.
 
 use std::fs::{self, File};
 use std::io::Write as _;

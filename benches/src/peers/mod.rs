@@ -1,4 +1,4 @@
-//! What users would use instead.
+//! The alternatives that users have.
 
 mod fjall;
 mod git;

@@ -1,4 +1,5 @@
-//! okaywal, a write-ahead log with group commit and nothing behind it. Nothing is checkpointed, so that all is kept.
+//! okaywal, a write-ahead log with group commit and nothing behind it. Nothing is checkpointed, so
+//! that all is kept.
 
 use std::path::Path;
 

@@ -1,5 +1,6 @@
-//! sled used plainly: one key an event, and `flush` behind each append. On Linux that writes with `sync_file_range`, which
-//! does not reach the disk behind a volatile cache: it is not safe against power loss.
+//! sled used plainly: one key an event, and `flush` behind each append. On Linux that writes with
+//! `sync_file_range`, which does not reach the disk behind a volatile cache: it is not safe against
+//! power loss.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,5 +1,5 @@
 //! A bare file: written before, so that a sync has no metadata to write. With a hash chain over its
-//! events it is the limit of what a log like ours can do.
+//! events it is the limit of a log like Milepost.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -29,7 +29,7 @@ struct State {
 }
 
 impl State {
-    /// Where the next bytes go: from the start again when it is full.
+    /// Returns the position of the next bytes: from the start again when the file is full.
     fn place(&mut self, len: usize) -> u64 {
         if self.at + len as u64 > SIZE {
             self.at = 0;
@@ -54,7 +54,8 @@ impl RawFile {
         }
     }
 
-    /// Chains events as we do, one BLAKE3 hash over the hash before and the event, and appends them.
+    /// Chains events as we do, one BLAKE3 hash over the hash before and the event, and appends
+    /// them.
     pub fn append_chained(&self, events: &[&[u8]]) {
         let mut out = Vec::new();
         let mut hash = [0_u8; 32];
@@ -77,7 +78,7 @@ impl RawFile {
         self.file.write_all_at(bytes, at).unwrap();
     }
 
-    /// Says in a file beside it how far it is, without a sync.
+    /// Records its progress in a separate file, without a sync.
     pub fn witness(&self, n: u64) {
         let mut line = [0; 64];
         line[..8].copy_from_slice(&n.to_le_bytes());

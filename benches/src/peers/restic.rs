@@ -1,4 +1,4 @@
-//! A restic repository: the backup program that people run beside an agent.
+//! A restic repository: a backup program that people use with an agent.
 //!
 //! Durability is restic's own: it syncs each file of the repository before it renames it. Its time
 //! includes its process and the derivation of its key, as in each call by a user.

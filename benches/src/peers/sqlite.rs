@@ -65,7 +65,7 @@ impl Sqlite {
 
 type Request = (Vec<u8>, mpsc::SyncSender<()>);
 
-/// An event table with group commit: a thread inserts what has gathered in one transaction.
+/// An event table with group commit: a thread inserts all waiting events in one transaction.
 #[derive(Debug)]
 pub struct SqliteGroup {
     sender: Option<mpsc::Sender<Request>>,

@@ -39,8 +39,8 @@ pub fn one_writer(rounds: usize, count: u64) {
     engine.close().unwrap();
 }
 
-/// 64 writers, one event at a time each. SQLite twice: each writer its own transaction, as it comes,
-/// and with a thread in front of it that commits what has gathered.
+/// Measures 64 writers, one event at a time each. SQLite twice: with a transaction for each writer,
+/// and with a thread in front of it that commits all waiting events.
 pub fn writers_64(rounds: usize, each: u64) {
     const WRITERS: u64 = 64;
     let dir = folder();

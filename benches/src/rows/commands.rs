@@ -1,4 +1,5 @@
-//! The command on a store of a million events, as whole processes, beside `git log` in a repository of as many commits.
+//! The command on a store of a million events, as whole processes, compared with `git log` in a
+//! repository of as many commits.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -21,7 +22,7 @@ const STEP: u64 = 5;
 /// Steps from one checkpoint to the next.
 const MARKED: u64 = 100;
 
-/// What people type, and at most how many milliseconds it may take.
+/// Usual command lines, and the limit of each in milliseconds.
 const ASKED: [(&str, &[&str], f64); 8] = [
     ("tasks", &["tasks"], 100.0),
     ("checkpoints", &["checkpoints", "long"], 100.0),
@@ -103,7 +104,7 @@ fn of_step(step: u64, steps: u64) -> [Body; STEP as usize] {
     ]
 }
 
-/// A repository of so many commits, without files.
+/// Makes a repository of this many commits, without files.
 fn commit(dir: &PathBuf, commits: u64) {
     std::fs::create_dir(dir).unwrap();
     let git = |args: &[&str]| {

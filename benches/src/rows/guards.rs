@@ -1,4 +1,4 @@
-//! What each guard costs: appends with and without it, verification, building sled anew.
+//! Cost of each guard: appends with and without it, verification, building sled anew.
 
 use std::fs;
 use std::path::Path;
@@ -100,8 +100,8 @@ pub fn guards(rounds: usize, count: u64) {
     supervisor.close().unwrap();
 }
 
-/// The same on a bare file: what the chain, the witness of the last acknowledged commit and the
-/// sync cost each.
+/// Measures the same on a bare file: the costs of the chain, the witness of the last acknowledged
+/// commit and the sync.
 fn raw(rounds: usize, count: u64, dir: &Path) {
     let file = RawFile::new(dir);
     let payload = generated(1, EVENT).encode().1;

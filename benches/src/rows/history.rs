@@ -23,7 +23,8 @@ fn fill(engine: &Engine, id: &str, count: u64) -> Task {
     task
 }
 
-/// Checkpoints and forks on lineages of 1,000 and 1,000,000 events, beside one append.
+/// Measures checkpoints and forks on lineages of 1,000 and 1,000,000 events, compared with one
+/// append.
 pub fn checkpoint_and_fork(rounds: usize, count: u64) {
     let dir = folder();
     let (engine, task) = store(dir.path());
@@ -82,7 +83,7 @@ pub fn checkpoint_and_fork(rounds: usize, count: u64) {
     engine.close().unwrap();
 }
 
-/// States at random offsets, beside folding from the beginning.
+/// Measures states at random offsets, compared with folding from the beginning.
 pub fn state(rounds: usize, count: u64) {
     let dir = folder();
     let (engine, _) = store(dir.path());
@@ -222,7 +223,7 @@ fn copy(from: &std::path::Path, to: &std::path::Path) {
         if entry.file_type().unwrap().is_dir() {
             copy(&entry.path(), &target);
         } else {
-            // Of a store in use some go while it is copied, as they would in a crash.
+            // Some files of a store in use disappear during the copy, as they would in a crash.
             match std::fs::copy(entry.path(), target) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 copied => drop(copied.unwrap()),

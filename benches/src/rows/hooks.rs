@@ -1,5 +1,6 @@
-//! Hooks of a coding agent, each as a whole process with the shell of its guard, beside a shell that does
-//! nothing and the snapshots that opencode takes: `git add` and `git write-tree`.
+//! Hooks of a coding agent, each as a whole process with the shell of its guard, compared with a
+//! shell that does nothing and with the snapshots that opencode takes: `git add` and `git
+//! write-tree`.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -60,8 +61,9 @@ impl Scene {
     /// Calls a hook as the agent does. Returns the milliseconds until it ends.
     fn hook(&self, event: &str, call: Option<u64>) -> f64 {
         let document = json!({
-            "hook_event_name": event, "session_id": "bench", "cwd": self.tree.folder(), "prompt": "work",
-            "tool_name": "Bash", "tool_use_id": call.map(|call| format!("call-{call}")),
+            "hook_event_name": event, "session_id": "bench", "cwd": self.tree.folder(),
+            "prompt": "work", "tool_name": "Bash",
+            "tool_use_id": call.map(|call| format!("call-{call}")),
             "tool_input": {"command": "make"}, "tool_response": {"stdout": ""},
         });
         std::fs::write(&self.document, document.to_string()).unwrap();
@@ -206,7 +208,8 @@ fn disk() {
     row("hooks: 1,000 captures of 5 changes, MiB", format!("{grown:.1}"), peer, grown, 40.0, true);
 }
 
-/// A session of Claude Code with 20 calls, without hooks, with hooks that do nothing, and with ours.
+/// A session of Claude Code with 20 calls, without hooks, with hooks that do nothing, and with
+/// ours.
 pub fn agent_session(rounds: usize) {
     let program = program();
     let homes = [(); 3].map(|()| AgentHome::new(Agent::ClaudeCode, &program));

@@ -1,4 +1,4 @@
-//! Bulk load of real events, what it takes on disk, and reading it back.
+//! Bulk load of real events, their size on disk, and reading them back.
 
 use milepost::events::ToolReturned;
 use milepost::{Append, Engine, Json, Options};

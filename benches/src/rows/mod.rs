@@ -1,4 +1,4 @@
-//! The rows of the design's table of targets, each measured beside its peers in one run.
+//! Rows of the design's table of targets, each measured with its alternatives in one run.
 
 mod append;
 mod commands;

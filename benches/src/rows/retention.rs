@@ -11,14 +11,15 @@ use super::{folder, store};
 use crate::corpus::generated;
 use crate::measure::{alternate, row, seconds};
 
-/// Between two appends of the writer beside something: a thousand a second are more than any run appends, and
-/// leave the processors to what is measured. One that appends flat out meets its own load.
+/// Pause between two appends of the concurrent writer: a thousand a second are more than any run
+/// appends, and leave the processors to the measured work. A writer without a pause would measure
+/// its own load.
 const PACE: Duration = Duration::from_millis(1);
 
 /// Checkpoints that a listing gives.
 const PAGE: usize = 20;
 
-/// Marks so many checkpoints, with an event before each, and waits for the last.
+/// Marks this many checkpoints, with an event before each, and waits for the last.
 fn fill(task: &Task, checkpoints: u64) {
     let body = generated(1, 100);
     let mut last = None;
@@ -65,7 +66,7 @@ fn ms(seconds: f64) -> String {
     format!("{:.1} ms", seconds * 1e3)
 }
 
-/// Statistics and cleanup of a store with so many tasks, beside a writer.
+/// Measures statistics and cleanup of a store with this many tasks, during concurrent appends.
 pub fn cleanup(rounds: usize, tasks: u64) {
     let dir = folder();
     let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
@@ -81,7 +82,7 @@ pub fn cleanup(rounds: usize, tasks: u64) {
     let name = format!("statistics of {tasks} tasks, in ms");
     row(&name, ms(stats), "50 ms".into(), stats * 1e3, 50.0, true);
 
-    // What an append takes at worst on this machine in about as long, where nothing but reading goes on.
+    // The slowest append of this machine in about the same time, with reads as the only other load.
     let (_, alone) = beside(&engine, || {
         (0..200).for_each(|_| {
             count();
@@ -108,7 +109,7 @@ pub fn cleanup(rounds: usize, tasks: u64) {
     row(name, ms(longest), peer, longest * 1e3, 1000.0, true);
 }
 
-/// Does something while somebody appends at a pace; gives how long it took, and the longest append.
+/// Runs `work` during appends at a fixed pace; returns its duration, and the longest append.
 fn beside(engine: &Engine, work: impl FnOnce()) -> (f64, f64) {
     let task = match engine.task("beside") {
         Ok(task) => task,

@@ -1,4 +1,5 @@
-//! Sessions of Claude Code into a store, as `milepost record` takes them: how fast, and in how much memory.
+//! Sessions of Claude Code into a store, as `milepost record` takes them: how fast, and in how much
+//! memory.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -14,7 +15,7 @@ use crate::program;
 /// Bytes of one session.
 const SESSION: u64 = 40 << 20;
 
-/// Records so many bytes of sessions.
+/// Records this many bytes of sessions.
 pub fn sessions(rounds: usize, bytes: u64) {
     let dir = folder();
     let files: Vec<_> = (0..bytes.div_ceil(SESSION))
@@ -62,10 +63,11 @@ fn peak_of(process: u32) -> f64 {
     }
 }
 
-/// What an agent does for one prompt: so many calls of tools.
+/// Calls of tools for one prompt.
 const ROUNDS: u64 = 10;
 
-/// A session: prompts, answers with calls of tools, and what those return. Now and then somebody goes back.
+/// Writes a session: prompts, answers with calls of tools, their results, and occasional returns to
+/// an earlier prompt.
 fn write(path: &Path, session: u64) {
     let mut file = BufWriter::new(File::create(path).unwrap());
     let (mut written, mut n, mut parent) = (0, 0_u64, None);

@@ -1,7 +1,8 @@
-//! Captures of a folder beside a shadow git repository.
+//! Captures of a folder compared with a shadow git repository.
 //!
-//! Both have a tree of their own, with the same files and the same changes, written right before, so both are
-//! in the page cache. Each step is taken by us and then by git, and between them all is synced.
+//! Both have a tree of their own, with the same files and the same changes, written right before,
+//! so both are in the page cache. Each step is taken by us and then by git, and between them all is
+//! synced.
 
 mod both;
 mod restic;
@@ -18,13 +19,13 @@ use super::{folder, store};
 use crate::measure::{median, peak_mib, row};
 use crate::trees::{Tree, blocks, settle};
 
-/// How many files change between two captures.
+/// Files that change between two captures.
 const CHANGES: usize = 5;
 
-/// How many times faster than git a row should be.
+/// The factor by which a row should be faster than git.
 const FASTER: f64 = 2.0;
 
-/// How large a tree is.
+/// Size of a tree.
 #[derive(Debug, Clone, Copy)]
 pub struct Size {
     files: usize,
@@ -32,7 +33,8 @@ pub struct Size {
 }
 
 impl Size {
-    /// So many files, with what they hold in all on average: 32 MB of 3,000, 1 GB of 50,000.
+    /// Returns the size of a tree of this many files, with their average content: 32 MB of 3,000, 1
+    /// GB of 50,000.
     pub const fn of(files: usize) -> Self {
         let each = if files > 10_000 { 21_475 } else { 11_185 };
         Self { files, bytes: files as u64 * each }
@@ -43,7 +45,7 @@ impl Size {
     }
 }
 
-/// What is measured of both, round by round.
+/// The measurements of both, round by round.
 struct Step {
     name: &'static str,
     peer: &'static str,
@@ -62,7 +64,7 @@ impl Step {
         }
     }
 
-    /// Of a capture, with the most files that were read in any round.
+    /// Adds the figures of a capture, and the most files read in any round.
     fn captured(&mut self, (took, read): ([f64; 2], u64)) {
         self.took(took);
         self.read = self.read.max(Some(read));
@@ -151,7 +153,7 @@ pub fn files(rounds: usize, size: Size) {
     disk_row("disk of these snapshots", ours, theirs);
 }
 
-/// A line more in a file of so many bytes.
+/// Measures a new line in a file of this many bytes.
 pub fn one_file(rounds: usize, bytes: u64) {
     println!("a workspace of one file, {}", mb(bytes));
     let [mut first, mut line, mut behind] =
@@ -171,7 +173,7 @@ pub fn one_file(rounds: usize, bytes: u64) {
     }
 }
 
-/// What so many captures with 5 changes each take on the disk.
+/// Measures the disk space of this many captures with 5 changes each.
 pub fn disk(size: Size, snapshots: usize) {
     let mut both = Both::begin(|place| Tree::make(place, size.files, size.bytes));
     both.ours.capture();
@@ -203,7 +205,7 @@ fn disk_row(name: &str, ours: u64, theirs: u64) {
     row(name, mb(ours), peer, ratio, 1.0, true);
 }
 
-/// What the folders in a store take.
+/// Returns the sizes of the folders in a store.
 fn parts(store: &Path) -> Vec<(String, u64)> {
     let entries = std::fs::read_dir(store).unwrap();
     let folders = entries.map(|entry| entry.unwrap().path());

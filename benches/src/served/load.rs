@@ -1,9 +1,9 @@
-//! `wrk`: what it asks, and what came of it.
+//! `wrk`: its requests, and their results.
 
 use std::path::Path;
 use std::process::Command;
 
-/// What is asked, over and over.
+/// A request that is repeated.
 pub struct Load<'a> {
     /// As `wrk` has it in a script: sets `wrk.method`, `wrk.body` and `wrk.headers`.
     pub script: &'a str,
@@ -12,7 +12,7 @@ pub struct Load<'a> {
     pub seconds: u64,
 }
 
-/// What came of it.
+/// Result of a load.
 pub struct Came {
     /// Requests a second.
     pub rate: f64,
@@ -31,7 +31,7 @@ end
 "#;
 
 impl Load<'_> {
-    /// Runs it against a service. What was answered with an error ends the bench.
+    /// Runs it against a service. An error in an answer ends the bench.
     pub fn run(&self, at: &str, dir: &Path) -> Came {
         let script = dir.join(format!("load-{}.lua", self.connections));
         std::fs::write(&script, format!("{}\n{DONE}", self.script)).unwrap();

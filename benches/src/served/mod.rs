@@ -1,9 +1,9 @@
-//! The service under load, beside the engine called directly. The service is a process of its own, as users run it, and
-//! so is what loads it: `wrk`.
+//! The service under load, compared with direct calls of the engine. The service is a process of
+//! its own, as users run it, and so is the load generator `wrk`.
 //!
 //! ```text
 //! service.rs   `milepost serve` as a child, and what memory it holds
-//! load.rs      `wrk`: what it asks, and what came of it
+//! load.rs      `wrk`: its requests, and their results
 //! readers.rs   many readers of one event stream
 //! rows.rs      the figures
 //! ```

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// How long a reader waits for the next bytes. The service says something every 15 seconds.
+/// Time for which a reader waits for the next bytes. The service sends something every 15 seconds.
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// Reads the offsets from `first` on to `end`; panics where one is missing, or comes twice.
@@ -26,8 +26,8 @@ pub async fn read(at: &str, task: &str, first: u64, end: u64) {
     }
 }
 
-/// Takes whole lines, and checks those that name what comes next: `id: LINEAGE:NEXT`. The sizes of the answer's chunks
-/// stand on lines of their own.
+/// Takes whole lines, and checks those that name the next event: `id: LINEAGE:NEXT`. The sizes of
+/// the answer's chunks have lines of their own.
 fn take(rest: &mut Vec<u8>, mut next: u64) -> u64 {
     let Some(end) = rest.iter().rposition(|byte| *byte == b'\n') else {
         return next;

@@ -20,17 +20,17 @@ const WRITERS: usize = 64;
 /// Bytes of a message's text.
 const TEXT: usize = 200;
 
-/// How long each run of a load takes, in seconds.
+/// Duration of each run of a load, in seconds.
 const RUN: u64 = 5;
 
-/// What the service may hold in memory, in MiB.
+/// Memory limit of the service, in MiB.
 const MEMORY: f64 = 300.0;
 
 fn message() -> Body {
     Message::text("user", &"x".repeat(TEXT)).into()
 }
 
-/// Appends of so many events each, for `wrk`.
+/// Writes the request of `wrk` for appends of this many events each.
 fn appends(events: usize) -> String {
     let text = "x".repeat(TEXT);
     let event = format!(r#"{{"kind":"message","body":{{"role":"user","content":"{text}"}}}}"#);
@@ -54,7 +54,8 @@ fn store(dir: &Path, name: &str) -> std::path::PathBuf {
     root
 }
 
-/// Durable appends by 64 connections, beside 64 threads that call the engine: events a second.
+/// Measures durable appends by 64 connections, compared with 64 threads that call the engine:
+/// events a second.
 pub fn appended(rounds: usize) {
     let dir = folder();
     let root = store(dir.path(), "served");
@@ -178,7 +179,7 @@ pub fn streamed(readers: usize, events: u64) {
     );
 }
 
-/// Full load for minutes: what the service holds after each.
+/// Measures the service's memory after each minute of full load.
 pub fn lasting(minutes: u64) {
     let dir = folder();
     let root = store(dir.path(), "served");

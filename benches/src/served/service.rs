@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::program;
 
-/// A service that is stopped when it goes out of scope.
+/// A service that is stopped on drop.
 pub struct Service {
     child: Child,
     /// Host and port.
@@ -33,7 +33,7 @@ impl Service {
         Self { child, at }
     }
 
-    /// What it holds in memory now, and the most it ever did, in MiB.
+    /// Returns its current and its highest use of memory, in MiB.
     pub fn memory(&self) -> (f64, f64) {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let figure = |name: &str| {

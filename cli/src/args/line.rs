@@ -70,7 +70,7 @@ fn takes_value(commands: [&Command; 2], text: &str) -> bool {
     if let Some(name) = text.strip_prefix("--") {
         return valued(&|arg| arg.get_long() == Some(name));
     }
-    // What follows the first letter with a value is that value.
+    // The rest after the first letter that takes a value is its value.
     let mut letters = text.chars().skip(1);
     let found = letters.find(|letter| valued(&|arg| arg.get_short() == Some(*letter)));
     found.is_some() && letters.next().is_none()

@@ -3,30 +3,24 @@
 use std::io::{self, Read as _};
 use std::ops::Range;
 
-use milepost::events::{ArtifactsEdited, RunControl};
 use milepost::query::TaskQuery;
 use milepost::state::{Change, Chunks, MessageRange, RunReducer, diff_states, to_patch};
-use milepost::{Detail, Engine, ErrorKind, Json, Point, RunState, Task};
+use milepost::{Engine, ErrorKind, Point, RunState};
 use milepost_api::{
-    AppendedForm, BlamedForm, BranchAsked, ChangesForm, CheckpointForm, EventAt, FileForm,
-    GuidanceAsked, JobAsked, JobForm, JobResult, LineageForm, Listed, MarkGiven, PointForm,
-    RestoredForm, RetentionAsked, RetentionForm, ShareAsked, SharePlanForm, SummaryForm, TaskForm,
-    VerifyForm,
+    ChangesForm, EventAt, FileForm, JobAsked, JobForm, JobResult, Listed, PointForm, ShareAsked,
+    SharePlanForm, SummaryForm, TaskForm,
 };
-use milepost_formats::{Progress, backup};
+use milepost_formats::Progress;
+use milepost_service::forms;
 use milepost_service::reader::Reader;
-use milepost_service::{View, forms, operations};
 use milepost_share::Share;
 use milepost_workspace::{Snapshot, TreePath};
 use serde_json::Value;
 
 use super::jobs::Listening;
-use super::{
-    Backend, Bytes, Each, EachState, Followed, JobFailed, VerifyAsked, Way, captures, hints, jobs,
-    recovery,
-};
+use super::{Backend, Bytes, Each, EachState, Followed, JobFailed, Way, captures, hints, jobs};
 use crate::error::{Failure, Result};
-use crate::output::{JobBar, Out, note, words};
+use crate::output::{JobBar, Out, words};
 
 /// Size of one read of a file, in bytes.
 const STEP: usize = 64 << 10;
@@ -50,12 +44,6 @@ impl<'a> Local<'a> {
         let after = self.0.run_state(&self.found(after)?)?;
         Ok(diff_states(&before, &after, self.0.chunks().as_ref())?)
     }
-
-    fn writable(&self, id: &str) -> Result<Task> {
-        let task = self.0.task(id)?;
-        recovery::recover(self.0, &task, None)?;
-        Ok(task)
-    }
 }
 
 impl Backend for Local<'_> {
@@ -78,11 +66,6 @@ impl Backend for Local<'_> {
 
     fn task(&self, id: &str) -> Result<TaskForm> {
         Ok(forms::task(hints::task(self.0, id)?.info()?))
-    }
-
-    fn start(&self, id: &str, user: Option<&str>, initial: Option<Json>) -> Result<TaskForm> {
-        let user = user.map_or_else(hints::current_user, str::to_owned);
-        Ok(forms::task(self.0.start_task_from(id, &user, initial, None)?.info()?))
     }
 
     fn point(&self, address: &str) -> Result<PointForm> {
@@ -151,49 +134,11 @@ impl Backend for Local<'_> {
         Ok(to_patch(&self.differences(before, after)?))
     }
 
-    fn mark(&self, point: &PointForm, asked: MarkGiven) -> Result<CheckpointForm> {
-        let lineage = self.0.task(&point.task)?.lineage_named(point.lineage)?;
-        let mut mark = forms::mark(asked);
-        if lineage.head()?.next != point.offset.0 {
-            mark = mark.at(point.offset.0);
-        }
-        let marked = lineage.with_hooks()?.checkpoint(mark).map_err(|error| {
-            let refused = matches!(error.detail(), Some(Detail::Refused { .. }));
-            let invalid = error.kind() == ErrorKind::Invalid && !refused;
-            let failure = Failure::from(error);
-            match invalid {
-                true => failure.hint(hints::LABEL),
-                false => failure,
-            }
-        });
-        Ok(forms::checkpoint(marked?))
-    }
-
-    fn restore(&self, point: &PointForm, description: Option<&str>) -> Result<RestoredForm> {
-        let mut to = self.found(point)?;
-        to.checkpoint = point.checkpoint;
-        recovery::recover(self.0, &self.0.task(&to.task)?, None)?;
-        Ok(operations::restore(&View::new(self.0, None, None), &to, description)?)
-    }
-
-    fn branch(&self, point: &PointForm, description: Option<&str>) -> Result<LineageForm> {
-        let mut at = self.found(point)?;
-        at.checkpoint = point.checkpoint;
-        recovery::recover(self.0, &self.0.task(&at.task)?, None)?;
-        let description = description.map(str::to_owned);
-        let asked = BranchAsked { description, ..BranchAsked::default() };
-        Ok(operations::branch(&View::new(self.0, None, None), &at, &asked)?)
-    }
-
     fn undo_target(&self, task: &TaskForm) -> Result<(PointForm, bool)> {
         let undo = self.0.undo(&task.id);
         let to = undo.target()?;
         let to = words::address(&task.id, to.lineage, to.offset);
         Ok((self.point(&to)?, undo.restores_files()?))
-    }
-
-    fn undo(&self, task: &TaskForm) -> Result<RestoredForm> {
-        Ok(forms::restored(&self.0.undo(&task.id).run()?)?)
     }
 
     fn differing_files(
@@ -209,45 +154,6 @@ impl Backend for Local<'_> {
         let capture = |root| Snapshot::of(self.0, root);
         let found = capture(before)?.count_differences(&capture(after)?, at_most)?;
         Ok(Some(found).filter(|found| *found > 0))
-    }
-
-    fn verify(&self, asked: &VerifyAsked, told: &mut dyn FnMut(u64, u64)) -> Result<VerifyForm> {
-        let task = asked.task.as_ref().map(|task| task.id.as_str());
-        let VerifyAsked { states, anchor, acknowledge, .. } = asked;
-        Ok(operations::verify(self.0, task, *states, anchor.as_ref(), *acknowledge, told)?)
-    }
-
-    fn anchor(&self) -> Result<String> {
-        Ok(self.0.integrity().anchor()?.to_json())
-    }
-
-    fn blame(&self, point: &PointForm, pointer: &str, history: bool) -> Result<BlamedForm> {
-        let blamed = self.0.query().blame(&self.found(point)?, pointer, history)?;
-        Ok(forms::blamed(&point.task, pointer, blamed))
-    }
-
-    fn clean_up(
-        &self,
-        asked: &RetentionAsked,
-        dry_run: bool,
-        told: &mut dyn FnMut(u64, u64),
-    ) -> Result<RetentionForm> {
-        let plan = self.0.retention().plan(&forms::policy(asked.clone(), self.0)?)?;
-        if !dry_run {
-            let backup = asked.backup.then(|| backup(self.0, &plan)).transpose()?.flatten();
-            let backup = backup.map(|file| file.display().to_string());
-            let report = self.0.retention().apply(&plan, told)?;
-            return Ok(forms::done_cleanup(plan, report, backup));
-        }
-        // A failed plan of captures does not fail the rest.
-        let captures = self.0.retention().plan_captures(&plan).inspect_err(|error| {
-            note(&format!("what goes of captured folders is not known: {error}"));
-        });
-        Ok(forms::planned_cleanup(plan, captures.ok()))
-    }
-
-    fn delete(&self, task: &str) -> Result<()> {
-        Ok(self.0.retention().delete_task(task)?)
     }
 
     fn delete_user(&self, user: &str, told: &mut dyn FnMut(u64, u64)) -> Result<u64> {
@@ -312,24 +218,6 @@ impl Backend for Local<'_> {
 
     fn cancel_job(&self, _: &str) -> Result<JobForm> {
         Err(jobs::no_holder())
-    }
-
-    fn control(&self, task: &TaskForm, to: RunControl, reason: Option<String>) -> Result<()> {
-        let task = self.writable(&task.id)?;
-        task.change_control(to, reason.as_deref())?;
-        Ok(())
-    }
-
-    fn guide(&self, task: &TaskForm, text: String, target: Option<String>) -> Result<AppendedForm> {
-        let given = forms::guidance(GuidanceAsked { text, target })?;
-        let appended = self.writable(&task.id)?.append(given)?;
-        Ok(forms::appended(&appended))
-    }
-
-    fn edit(&self, task: &TaskForm, artifacts: Vec<(String, Json)>) -> Result<AppendedForm> {
-        let artifacts = artifacts.into_iter().collect();
-        let appended = self.writable(&task.id)?.append(ArtifactsEdited { artifacts })?;
-        Ok(forms::appended(&appended))
     }
 }
 

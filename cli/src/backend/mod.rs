@@ -21,29 +21,31 @@ pub mod recovery;
 mod remote;
 mod suggestions;
 
+use std::cell::RefCell;
 use std::ops::Range;
 
 use milepost::events::{MarkStatus, RunControl};
-use milepost::integrity::Anchor;
-use milepost::query::Condition;
 use milepost::state::MessageRange;
-use milepost::{Engine, Event, Header, Json};
+use milepost::{Engine, ErrorKind, Event, Header, Json};
 use milepost_api::calls::{
-    AllCheckpoints, AllCheckpointsQuery, Lineages, Stats, StatsQuery, TaskQuery, Tasks,
+    AllCheckpoints, AllCheckpointsQuery, Blame, BlameQuery, Branch, Control, DeleteTask,
+    EditArtifacts, Guide, Lineages, Mark, PlanRetention, Restore, Retain, StartTask, Stats,
+    StatsQuery, TaskQuery, Tasks, Undo, Verify,
 };
 use milepost_api::{
-    AppendedForm, BisectedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, EventForm,
-    FileForm, JobAsked, JobForm, JobResult, LineageForm, Listed, MarkGiven, MovedForm, PointForm,
-    RestoredForm, RetentionAsked, RetentionForm, SeriesForm, ShareAsked, SharePlanForm, StatsForm,
-    StoreForm, SummaryForm, TaskForm, UserForm, VerifyForm,
+    AppendedForm, BlamedForm, BranchAsked, ChangesForm, CheckpointForm, CheckpointGiven,
+    ControlAsked, EventAt, EventForm, Fields, FileForm, GuidanceAsked, JobAsked, JobForm,
+    JobResult, LineageForm, Listed, MarkGiven, MovedForm, PointForm, RestoreAsked, RestoredForm,
+    RetentionAsked, RetentionForm, ShareAsked, SharePlanForm, StatsForm, StoreForm, SummaryForm,
+    TaskForm, TaskGiven, UndoFolderAsked, UserForm, VerifyAsked, VerifyForm,
 };
 use milepost_formats::Progress;
-use milepost_service::reader::{Reader, SeriesAxis};
-use milepost_service::{Serve, View, operations};
+use milepost_service::reader::Reader;
+use milepost_service::{Serve, View};
 use milepost_workspace::TreePath;
 use serde_json::{Map, Value};
 
-use crate::error::{Failure, Result};
+use crate::error::{Failure, LOOK_AT_HOOKS, Result};
 use crate::output::{JobBar, Out};
 use jobs::JobFailed;
 pub use local::Local;
@@ -77,19 +79,6 @@ pub struct CheckpointsAsked {
     pub cursor: Option<String>,
 }
 
-/// Scope of a verification.
-#[derive(Debug)]
-pub struct VerifyAsked {
-    /// One task. `None` verifies the whole store.
-    pub task: Option<TaskForm>,
-    /// `true` also folds every lineage from its beginning.
-    pub states: bool,
-    /// An anchor to compare the store with.
-    pub anchor: Option<Anchor>,
-    /// `true` also acknowledges repairs.
-    pub acknowledge: bool,
-}
-
 /// The way to a store.
 pub enum Way<'a> {
     /// This process has the store open.
@@ -120,9 +109,6 @@ pub trait Backend {
 
     /// Returns the task with this id, which may be percent-encoded as in an address.
     fn task(&self, id: &str) -> Result<TaskForm>;
-
-    /// Starts a task with this exact id. Default of the owner: the current user.
-    fn start(&self, id: &str, user: Option<&str>, initial: Option<Json>) -> Result<TaskForm>;
 
     /// Resolves an address. A failure has a hint.
     fn point(&self, address: &str) -> Result<PointForm>;
@@ -159,19 +145,8 @@ pub trait Backend {
     /// second.
     fn patch(&self, before: &PointForm, after: &PointForm) -> Result<Value>;
 
-    fn mark(&self, point: &PointForm, asked: MarkGiven) -> Result<CheckpointForm>;
-
-    /// Goes back to a point, without a folder.
-    fn restore(&self, point: &PointForm, description: Option<&str>) -> Result<RestoredForm>;
-
-    /// Opens a lineage at a point, and leaves the active one as it is.
-    fn branch(&self, point: &PointForm, description: Option<&str>) -> Result<LineageForm>;
-
-    /// Returns the point that an undo of a task goes back to; `true` if it takes files back.
+    /// Returns the target of an undo of a task; `true` if it restores files.
     fn undo_target(&self, task: &TaskForm) -> Result<(PointForm, bool)>;
-
-    /// Undoes the last restore of a task, if it restored no folder.
-    fn undo(&self, task: &TaskForm) -> Result<RestoredForm>;
 
     /// Returns the number of files that differ between the last captures before two points, at most
     /// `at_most`. `None`: one of the points has no capture, or both have the same.
@@ -181,27 +156,6 @@ pub trait Backend {
         after: &PointForm,
         at_most: u64,
     ) -> Result<Option<u64>>;
-
-    /// Checks every hash. Reports progress to `told`, if it is known.
-    fn verify(&self, asked: &VerifyAsked, told: &mut dyn FnMut(u64, u64)) -> Result<VerifyForm>;
-
-    /// Returns the heads of the store as JSON.
-    fn anchor(&self) -> Result<String>;
-
-    /// Finds the event that last set a part of a state; with `history`, each event that changed it.
-    fn blame(&self, point: &PointForm, pointer: &str, history: bool) -> Result<BlamedForm>;
-
-    /// Plans a cleanup, and applies it unless `dry_run` is set. Reports progress to `told`, if it
-    /// is known.
-    fn clean_up(
-        &self,
-        asked: &RetentionAsked,
-        dry_run: bool,
-        told: &mut dyn FnMut(u64, u64),
-    ) -> Result<RetentionForm>;
-
-    /// Deletes the task with this exact id, for good.
-    fn delete(&self, task: &str) -> Result<()>;
 
     /// Deletes all tasks of a user, for good, and returns their number.
     fn delete_user(&self, user: &str, told: &mut dyn FnMut(u64, u64)) -> Result<u64>;
@@ -239,23 +193,22 @@ pub trait Backend {
 
     /// Asks a job to end.
     fn cancel_job(&self, id: &str) -> Result<JobForm>;
-
-    /// Starts, pauses, resumes or stops the run of a task.
-    fn control(&self, task: &TaskForm, to: RunControl, reason: Option<String>) -> Result<()>;
-
-    /// Sends guidance to a run.
-    fn guide(&self, task: &TaskForm, text: String, target: Option<String>) -> Result<AppendedForm>;
-
-    /// Sets artifacts of a run; `null` removes one.
-    fn edit(&self, task: &TaskForm, artifacts: Vec<(String, Json)>) -> Result<AppendedForm>;
 }
 
 impl dyn Backend + '_ {
     /// Performs an operation.
     pub fn call<C: Serve>(&self, call: C) -> Result<C::Answer> {
+        self.call_with(call, &mut |_, _| {})
+    }
+
+    /// Performs an operation, and reports its progress to `told` if it is known.
+    fn call_with<C: Serve>(&self, call: C, told: &mut dyn FnMut(u64, u64)) -> Result<C::Answer> {
         match self.way() {
             Way::Here(engine, reader) => {
-                Ok(call.serve(&View::new(engine, None, None).with_reader(reader))?)
+                let told = RefCell::new(told);
+                let progress = |done, all| (told.borrow_mut())(done, all);
+                let view = View::new(engine, None, None).with_reader(reader);
+                Ok(call.serve(&view.with_progress(&progress))?)
             }
             Way::There(remote) => remote.call(&call),
         }
@@ -338,30 +291,100 @@ impl dyn Backend + '_ {
         }
     }
 
-    /// Returns the values of a metric by step before some points, in at most this many buckets.
-    pub fn series(&self, at: &[String], metric: &str, points: usize) -> Result<Vec<SeriesForm>> {
-        let (engine, reader) = match self.way() {
-            Way::Here(engine, reader) => (engine, reader),
-            Way::There(remote) => return remote.series(at, metric, points),
+    /// Starts a task with this exact id. Default of the owner: the current user.
+    pub fn start(&self, id: &str, user: Option<&str>, initial: Option<Json>) -> Result<TaskForm> {
+        let user = match self.way() {
+            Way::Here(..) => Some(user.map_or_else(hints::current_user, str::to_owned)),
+            Way::There(_) => user.map(str::to_owned),
         };
-        let point = |address: &String| {
-            let point = engine.point(address)?;
-            Ok((engine.task(&point.task)?, point))
-        };
-        let at = at.iter().map(point).collect::<milepost::Result<Vec<_>>>()?;
-        Ok(reader.series(&at, metric, SeriesAxis::Step, points)?)
+        self.call(StartTask::new(TaskGiven { id: id.to_owned(), user, initial, copy_of: None }))
     }
 
-    /// Returns the first event of a history after which a condition holds.
-    pub fn bisect(&self, address: &str, when: &str) -> Result<BisectedForm> {
-        match self.way() {
-            Way::Here(engine, _) => {
-                let condition = when.parse::<Condition>()?;
-                let point = engine.point(address)?;
-                Ok(operations::bisect(&engine.view(), None, &point, &condition)?)
+    /// Deletes the task with this exact id, for good.
+    pub fn delete(&self, task: &str) -> Result<()> {
+        self.call(DeleteTask::new(task))
+    }
+
+    /// Marks a checkpoint at a point.
+    pub fn mark(&self, point: &PointForm, given: MarkGiven) -> Result<CheckpointForm> {
+        let MarkGiven { label, status, cause, metadata, aliases } = given;
+        let lineages = self.lineages(&point.task)?;
+        let is_head = |of: &LineageForm| (of.id, of.head) == (point.lineage, point.offset);
+        let at = (!lineages.iter().any(is_head)).then_some(point.offset);
+        let lineage = Some(point.lineage);
+        let body = CheckpointGiven { label, status, cause, metadata, aliases, lineage, at };
+        self.call(Mark::new(&point.task, body)).map_err(|failure| match failure.kind() {
+            Some(ErrorKind::Invalid) if !failure.has_hint(LOOK_AT_HOOKS) => {
+                failure.hint(hints::LABEL)
             }
-            Way::There(remote) => remote.bisect(address, when),
+            _ => failure,
+        })
+    }
+
+    /// Restores to a point, without a folder.
+    pub fn restore(&self, point: &PointForm, description: Option<&str>) -> Result<RestoredForm> {
+        let (scope, folder, choices) = (None, None, None);
+        let (to, description) = (named(point), description.map(str::to_owned));
+        let asked = RestoreAsked { to, scope, folder, choices, description };
+        self.change(&point.task, Restore::new(asked))
+    }
+
+    /// Opens a lineage at a point, and leaves the active one as it is.
+    pub fn branch(&self, point: &PointForm, description: Option<&str>) -> Result<LineageForm> {
+        let description = description.map(str::to_owned);
+        let asked = BranchAsked { description, ..BranchAsked::default() };
+        self.change(&point.task, Branch::new(named(point), asked))
+    }
+
+    /// Undoes the last restore of a task, if it restored no folder.
+    pub fn undo(&self, task: &TaskForm) -> Result<RestoredForm> {
+        self.call(Undo::new(&task.id, UndoFolderAsked::default()))
+    }
+
+    /// Starts, pauses, resumes or stops the run of a task.
+    pub fn control(&self, task: &TaskForm, to: RunControl, reason: Option<String>) -> Result<()> {
+        self.change(&task.id, Control::new(&task.id, ControlAsked { to, reason })).map(drop)
+    }
+
+    /// Sends guidance to a run.
+    pub fn guide(
+        &self,
+        task: &TaskForm,
+        text: String,
+        target: Option<String>,
+    ) -> Result<AppendedForm> {
+        self.change(&task.id, Guide::new(&task.id, GuidanceAsked { text, target }))
+    }
+
+    /// Sets artifacts of a run; `null` removes one.
+    pub fn edit(&self, task: &TaskForm, artifacts: Vec<(String, Json)>) -> Result<AppendedForm> {
+        let artifacts = Fields(artifacts.into_iter().collect());
+        self.change(&task.id, EditArtifacts::new(&task.id, artifacts))
+    }
+
+    /// Checks every hash. Reports progress to `told`, if it is known.
+    pub fn verify(&self, asked: VerifyAsked, told: &mut dyn FnMut(u64, u64)) -> Result<VerifyForm> {
+        self.call_with(Verify::new(asked), told)
+    }
+
+    /// Plans a cleanup, and applies it unless `dry_run` is set. Reports progress to `told`, if it
+    /// is known.
+    pub fn clean_up(
+        &self,
+        asked: &RetentionAsked,
+        dry_run: bool,
+        told: &mut dyn FnMut(u64, u64),
+    ) -> Result<RetentionForm> {
+        match dry_run {
+            true => self.call_with(PlanRetention::new(asked.clone()), told),
+            false => self.call_with(Retain::new(asked.clone()), told),
         }
+    }
+
+    /// Finds the event that last set a part of a state; with `history`, each event that changed it.
+    pub fn blame(&self, point: &PointForm, pointer: &str, history: bool) -> Result<BlamedForm> {
+        let query = BlameQuery { pointer: pointer.to_owned(), history };
+        self.call(Blame::new(&point.address, query))
     }
 
     /// Returns the engine, if this process has the store open.

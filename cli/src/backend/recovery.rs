@@ -12,8 +12,8 @@ use super::jobs::{self, Wording};
 use crate::error::Result;
 use crate::output::{note, printable};
 
-/// Takes back the restore that blocks a task, and prints a note. `named` is the folder of the
-/// command, with the choices for its paths. An append to a task that stays blocked says so.
+/// Undoes the restore that blocks a task, and prints a note. `named` is the folder of the command,
+/// with the choices for its paths. An append to a task that stays blocked reports it.
 pub fn recover(engine: &Engine, task: &Task, named: Option<(&Workspace, &Choices)>) -> Result<()> {
     let recovered = milepost_service::jobs::recover(engine, task, named);
     let recovered = recovered.map_err(|failed| jobs::failed(failed).worded(&Wording::default()))?;

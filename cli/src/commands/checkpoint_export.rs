@@ -110,7 +110,7 @@ impl Files<'_> {
         for (from, to) in self.written {
             if let Err(error) = from.persist_noclobber(&to) {
                 for path in &done {
-                    // What cannot be removed is named by the next export.
+                    // The next export names a file that cannot be removed.
                     let _ = fs::remove_file(path);
                 }
                 let message = format!("{}: {}", to.display(), error.error);

@@ -9,7 +9,7 @@ use super::confirm::confirm;
 use crate::args::Cleanup;
 use crate::backend::Backend;
 use crate::error::{Failure, Result, USAGE};
-use crate::output::{Out, Style, bar, count, printable, size, words};
+use crate::output::{Out, Style, bar, count, note, printable, size, words};
 
 /// Number of tasks from which on a bar is shown.
 const LONG: u64 = 100;
@@ -23,6 +23,9 @@ pub fn run(source: &dyn Backend, args: &Cleanup, out: &mut Out) -> Result<()> {
     }
     if !args.yes {
         let plan = source.clean_up(&asked, true, &mut |_, _| {})?;
+        if let Some(error) = &plan.captures_error {
+            note(&format!("what goes of captured folders is not known: {}", printable(error)));
+        }
         show(&plan, out)?;
         failed(&plan)?;
         let nothing = plan.total.concerned == Big(0);

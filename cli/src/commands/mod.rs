@@ -182,7 +182,7 @@ fn on_found(store: &StoreArgs, command: &Command, out: &mut Out) -> Result<Attem
         }
         Opened::Remote(there) => {
             let done = on_source(&there, command, out);
-            // What was printed in part is not printed again; a question is asked again.
+            // Partly printed output is not printed again; a question is asked again.
             return Ok(match changes || out.printed() == before {
                 true => there.asked(done),
                 false => Attempt::Done(done),

@@ -1,4 +1,4 @@
-//! `recover`: takes back interrupted restores of folders.
+//! `recover`: undoes interrupted restores of folders.
 
 use milepost_api::{FolderAsked, JobAsked, JobResult, RecoverAsked, RecoveryForm};
 use milepost_service::jobs::place;

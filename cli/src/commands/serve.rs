@@ -78,7 +78,7 @@ fn server(engine: &Engine, config: &Config) -> Result<(Server, Vec<String>)> {
         .read_only(config.switch("read_only")?)
         .page(config.switch("page")?)
         .checkpoints(config.checkpoints()?)
-        .backups(milepost_formats::backup)
+        .backups(true)
         .body(config.number("limits.body")?)
         .per_token(config.number("limits.per_token")?)
         .streams(config.number("limits.streams")?)

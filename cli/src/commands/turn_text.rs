@@ -1,4 +1,4 @@
-//! Texts of turns and of what they are made of.
+//! Texts of turns and of their parts.
 
 use milepost::reading::{Turn, TurnCall};
 use milepost_api::PointForm;
@@ -27,7 +27,7 @@ pub fn what(turn: &Turn) -> String {
     }
 }
 
-/// Returns what came back: the reason of a failure, the last result, a reply, or the metrics.
+/// Returns the result: the reason of a failure, the last result, a reply, or the metrics.
 pub fn result(turn: &Turn) -> String {
     let of_calls = turn.calls.iter().rev().find_map(|call| call.result.clone());
     let heard = || turn.heard.clone().filter(|_| turn.said.is_some() && turn.calls.is_empty());

@@ -28,7 +28,7 @@ const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" }
 /// and sessions begin with a code.
 pub(super) fn run(engine: &Engine, args: &Ui, out: &mut Out) -> Result<()> {
     let screen = screen(&Local::new(engine), args)?;
-    let options = ServerOptions::default().sessions_only(true).backups(milepost_formats::backup);
+    let options = ServerOptions::default().sessions_only(true).backups(true);
     let server = Server::new(engine, Tokens::none(), options)?;
     // A store with hooks has its socket already.
     let _attached = server.attach().ok();

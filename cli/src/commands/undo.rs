@@ -1,4 +1,4 @@
-//! `undo`: takes back the last restore of a task, with the folder if files were restored.
+//! `undo`: reverts the last restore of a task, with the folder if files were restored.
 
 use milepost::{ErrorKind, LineageId};
 use milepost_api::{JobAsked, RestoredForm, TaskForm, UndoAsked};

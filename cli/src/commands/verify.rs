@@ -1,11 +1,12 @@
 //! `verify`: checks every hash, and both copies of every event.
 
+use milepost::Json;
 use milepost::integrity::Anchor;
-use milepost_api::RepairForm;
+use milepost_api::{RepairForm, VerifyAsked};
 use serde_json::json;
 
 use crate::args::Verify;
-use crate::backend::{Backend, VerifyAsked};
+use crate::backend::Backend;
 use crate::error::{CORRUPT, Failure, Result};
 use crate::output::{Out, Style, bar, big, count, plural, printable};
 
@@ -18,17 +19,17 @@ pub fn run(source: &dyn Backend, args: &Verify, out: &mut Out) -> Result<()> {
         Failure::from(error).hint("give a file that `milepost anchor > FILE` wrote")
     })?;
     let task = args.task.as_deref().map(|id| source.task(id)).transpose()?;
-    let acknowledge = args.acknowledge;
-    let asked = VerifyAsked { task, states: args.states, anchor, acknowledge };
+    let compared = anchor.as_ref().map(|anchor| Json::new(anchor.to_json())).transpose()?;
+    let (task, states, acknowledge) = (task.map(|task| task.id), args.states, args.acknowledge);
+    let asked = VerifyAsked { task, states, acknowledge, anchor: compared };
     let mut shown = None;
-    let report = source.verify(&asked, &mut |done, all| {
+    let report = source.verify(asked, &mut |done, all| {
         let bar = shown.get_or_insert_with(|| bar(all, "verify", all >= LONG, false));
         bar.set_position(done);
     })?;
     if let Some(bar) = shown {
         bar.finish_and_clear();
     }
-    let anchor = asked.anchor;
     let counts = [
         ("task", report.tasks),
         ("lineage", report.lineages),

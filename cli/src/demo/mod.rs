@@ -1,4 +1,4 @@
-//! `demo`: an optimizer records itself, is paused, guided and killed, resumes, and goes back to an
+//! `demo`: an optimizer records itself, is paused, guided and killed, resumes, and restores an
 //! earlier checkpoint, from which it does better.
 //!
 //! ```text
@@ -162,8 +162,7 @@ fn pick_up(engine: &Engine, task: &Task, report: &mut Report<'_>) -> Result<f64>
     Ok(run.optimizer.score())
 }
 
-/// Goes back to an earlier checkpoint, takes other guidance, and runs from there. Returns the
-/// score.
+/// Restores an earlier checkpoint, takes other guidance, and runs from there. Returns the score.
 fn roll_back(engine: &Engine, name: &str, report: &mut Report<'_>) -> Result<f64> {
     let mut clock = Stopwatch::start();
     let point = engine.point(&format!("{name}@{}", label(BACK_TO)))?;

@@ -469,7 +469,7 @@ fn nearest() -> Result<Option<PathBuf>> {
 /// during a long one. Returns `None` if the socket cannot be made, as in a read-only folder: other
 /// commands wait then.
 pub fn attach(engine: &Engine) -> Option<Attachment> {
-    let options = ServerOptions::default().backups(milepost_formats::backup);
+    let options = ServerOptions::default().backups(true);
     let socket = milepost_server::attach_with(engine, options).ok()?;
     Some(Attachment { engine: engine.clone(), _socket: socket })
 }

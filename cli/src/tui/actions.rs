@@ -139,7 +139,7 @@ fn roll_back_files(
     Ok((text, choices))
 }
 
-/// Plans an undo: the point that the task goes back to, with the changes of its state or folder.
+/// Plans an undo: the point that it restores, with the changes of the state or folder.
 fn plan_undo(
     source: &dyn Backend,
     view: &TaskView,

@@ -122,7 +122,7 @@ pub fn what(turn: &TurnForm) -> String {
     }
 }
 
-/// Returns what came back: the reason of a failure, the last result, a reply, or the metrics.
+/// Returns the result: the reason of a failure, the last result, a reply, or the metrics.
 pub fn result(turn: &TurnForm) -> String {
     let of_calls = turn.calls.iter().rev().find_map(|call| call.result.clone());
     let heard = || turn.heard.clone().filter(|_| turn.said.is_some() && turn.calls.is_empty());

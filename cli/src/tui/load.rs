@@ -2,8 +2,8 @@
 
 use milepost_api::Big;
 use milepost_api::calls::{
-    Align, AlignQuery, MetricsQuery, Overview, OverviewQuery, Rows, RowsQuery, Summary,
-    TaskMetrics, Turns, TurnsQuery,
+    Align, AlignQuery, Bisect, BisectQuery, MetricsQuery, Overview, OverviewQuery, Rows, RowsQuery,
+    Series, SeriesQuery, Summary, TaskMetrics, Turns, TurnsQuery,
 };
 
 use super::actions;
@@ -64,7 +64,13 @@ impl Reading<'_> {
             }
             Request::Series(name) => {
                 if let Some(view) = &mut app.metrics {
-                    let series = self.source.series(&view.at, name, POINTS)?;
+                    let query = SeriesQuery {
+                        at: view.at.to_vec(),
+                        metric: name.clone(),
+                        points: Some(POINTS),
+                        x: None,
+                    };
+                    let series = self.source.call(Series::new(query))?.items;
                     view.series.put(name.clone(), series);
                 }
             }
@@ -113,7 +119,8 @@ impl Reading<'_> {
                 view.take_overview(*lineage, overview);
             }
             Request::FirstWhere(condition) => {
-                let found = self.source.bisect(&view.address_of_head(), condition)?;
+                let query = BisectQuery { when: condition.clone(), good: None };
+                let found = self.source.call(Bisect::new(view.address_of_head(), query))?;
                 view.go(found.event.event.offset.0);
                 let step = found.step.map(|step| format!(" in step {step}")).unwrap_or_default();
                 let states = count(found.states.0, "state");

@@ -6,7 +6,7 @@ use milepost_agent_tests::Agent;
 
 use crate::{home, log, of_kind, rewound, session};
 
-/// Deletes the session file after two prompts, goes back to before the second, and says a third.
+/// Deletes the session file after two prompts, rewinds to before the second, and sends a third.
 fn comes_back(agent: Agent) {
     let Some(home) = home(agent) else { return };
     home.record_hooks();

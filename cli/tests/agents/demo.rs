@@ -1,4 +1,5 @@
-//! The demo of docs/AGENTS.md: three agents in one project, what each did taken back, nothing lost.
+//! The demo of docs/AGENTS.md: three agents in one project, the changes of each undone, nothing
+//! lost.
 //!
 //! `MILEPOST_DEMO=write` writes the page's part and the recording docs/agents.cast. Without it, the
 //! page has to say what happens, but for ids, numbers and the widths of columns.
@@ -67,7 +68,7 @@ impl Show {
         self.now += LOOK;
     }
 
-    /// Shows a command and what it printed.
+    /// Shows a command and its output.
     fn ran(&mut self, line: &str, out: &str) {
         let (line, out) = (self.shown(line), self.shown(out));
         let out = out.trim_end();
@@ -203,7 +204,7 @@ fn others(show: &mut Show, codex: &AgentHome, gemini: &AgentHome) {
     assert_eq!(show.tasks().len(), 3, "{tasks}");
 }
 
-/// An agent that is killed within a call: what it did is there, and is taken back.
+/// An agent that is killed within a call: its changes are recorded, and can be undone.
 fn killed(show: &mut Show) {
     let end = "[[shell rm page3.css; touch begun; sleep 600]] [[say done]]";
     let command = show.home.command(None, &format!("Tidy up {end}"));

@@ -1,5 +1,5 @@
-//! A call ends when its agent says so, however it ends: the files are as before the prompt, byte for
-//! byte, or each that is not is named.
+//! A call ends when its agent reports it, however it ends: the files are as before the prompt, byte
+//! for byte, or each other one is named.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +19,8 @@ pub fn recorded(agent: Agent) -> Option<(AgentHome, BTreeMap<String, Vec<u8>>)> 
     Some((home, files))
 }
 
-/// Takes the last prompt back, and checks that the files are those of before, and that the summary
-/// says so.
+/// Rewinds the last prompt, and checks that the files are those of before, and that the summary
+/// states it.
 #[track_caller]
 pub fn all_goes_back(home: &AgentHome, place: &str, files: &BTreeMap<String, Vec<u8>>) {
     let done = rewound(home, &[place, "--files-only"]);
@@ -76,7 +76,7 @@ fn an_interrupted_call_of_claude_code_goes_back() {
     an_interrupted_call_goes_back(Agent::ClaudeCode);
 }
 
-/// A look at the way back captures what a call did so far, and the next one what it did since.
+/// A look at the rewind captures the changes of a call so far, and the next one the changes since.
 #[test]
 fn files_of_a_call_that_runs_on_behind_a_plan_go_back() {
     let Some((home, files)) = recorded(Agent::ClaudeCode) else { return };
@@ -160,7 +160,7 @@ fn a_work_tree_that_the_session_entered_is_named() {
     }
 }
 
-/// A file grows over the limit of captures in a call: it goes back, or is named.
+/// A file grows over the limit of captures in a call: a rewind restores it, or names it.
 #[test]
 fn a_file_over_the_limit_goes_back_or_is_named() {
     let Some((home, files)) = recorded(Agent::ClaudeCode) else { return };
@@ -179,8 +179,8 @@ fn a_file_over_the_limit_goes_back_or_is_named() {
     assert!(is_whole || !summary.ends_with("the files are as they were then"), "{summary}");
 }
 
-/// The daemon takes no document while a call runs: its changes are not known to be the run's, and
-/// each line says so.
+/// The daemon takes no document while a call runs: the author of its changes is not known, and each
+/// line states it.
 #[test]
 fn a_path_that_may_have_changed_before_a_late_capture_says_so() {
     let Some((home, _)) = recorded(Agent::ClaudeCode) else { return };

@@ -1,4 +1,4 @@
-//! A user presses Esc on the agent's screen while a command runs: what it did goes back.
+//! A user presses Esc on the agent's screen while a command runs: a rewind undoes its changes.
 
 use std::io::{Read as _, Write as _};
 use std::process::Command;
@@ -58,7 +58,7 @@ impl Drop for Screen {
     }
 }
 
-/// The agent's screen stays open: the way back is taken beside it.
+/// The agent's screen stays open: another process runs the rewind.
 fn a_command_that_the_user_ends_goes_back(agent: Agent) {
     let Some((home, files)) = recorded(agent) else { return };
     let call = "[[shell echo 2 > data.txt; rm mine.txt; echo n > new.txt; sleep 600]]";

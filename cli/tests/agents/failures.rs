@@ -20,7 +20,7 @@ fn makes_a_file(home: &AgentHome, name: &str) -> bool {
     home.text(name).is_some()
 }
 
-/// The program of the hooks is gone, or exits with any code: the agent works on.
+/// The program of the hooks is missing, or exits with any code: the agent works on.
 fn works_on(agent: Agent) {
     let Some(home) = home(agent) else { return };
     home.install_hooks();
@@ -42,7 +42,7 @@ pub fn works_on_behind_a_hook_that_hangs(agent: Agent, seconds: u32) {
     assert!(makes_a_file(&home, "a.txt"));
 }
 
-/// Without the guard, hooks that fail refuse the tools of these agents: what the guard is for.
+/// Without the guard, failing hooks refuse the tools of these agents: the guard prevents that.
 fn refuses(agent: Agent, refusing: &[&str]) {
     let Some(home) = home(agent) else { return };
     home.install_hooks();

@@ -1,4 +1,4 @@
-//! Session files: what an import of them has.
+//! Session files, and the content of their import.
 //!
 //! An importer of another agent adds its tests here.
 
@@ -70,7 +70,7 @@ fn folder(home: &AgentHome) -> PathBuf {
     }
 }
 
-/// The ids of calls are those that hooks said; Gemini CLI says none, and so many calls.
+/// The ids of calls are those in hooks; Gemini CLI has none in hooks, but as many calls.
 #[track_caller]
 fn are_those_of_hooks(home: &AgentHome, calls: &[Value]) {
     let call = |event: AgentEvent| match event.kind {

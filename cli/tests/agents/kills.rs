@@ -136,7 +136,7 @@ impl Case {
         let marks = |cause: &str| -> Vec<Value> {
             let marks = of_kind(&log, "checkpoint_marked").into_iter();
             let of_call = marks.filter(|mark| mark["correlation"].is_string());
-            // A rewind may have looked before the daemon heard that the agent is gone.
+            // A rewind may have looked before the daemon noticed the agent's end.
             let ended = of_call.filter(|mark| mark["body"]["metadata"]["running"] != true);
             let of_cause = ended.filter(|mark| mark["body"]["cause"] == cause);
             of_cause.map(|mark| mark["correlation"].clone()).collect()
@@ -214,7 +214,7 @@ impl Case {
         assert_eq!(texts(&home.files("")), texts(&self.after));
     }
 
-    /// The next session works and is recorded behind what was there.
+    /// The next session works and is recorded after the existing events.
     fn continues(&self, log_before: &[Value]) {
         let home = &self.home;
         let prompt = "third [[shell echo three > three.txt]] [[say third done]]";
@@ -291,7 +291,7 @@ fn survives(agent: Agent, place: u64, share: u64) {
     }
 }
 
-/// Nothing captured what a call did that was killed with the daemon: the rewind ends it.
+/// No capture has the changes of a call that was killed with the daemon: the rewind ends it.
 #[test]
 fn a_file_of_a_call_that_was_killed_with_the_daemon_goes_back() {
     let Some(home) = home(Agent::ClaudeCode) else { return };

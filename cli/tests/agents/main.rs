@@ -71,7 +71,7 @@ fn of_kind<'a>(log: &'a [Value], kind: &str) -> Vec<&'a Value> {
     log.iter().filter(|event| event["kind"] == kind).collect()
 }
 
-/// Goes back, and returns what is said about it.
+/// Rewinds, and returns the report.
 #[track_caller]
 fn rewound(home: &AgentHome, arguments: &[&str]) -> Value {
     let all: Vec<&str> = ["rewind", "--yes", "--json"].iter().chain(arguments).copied().collect();

@@ -14,7 +14,7 @@ use crate::{home, kinds, session};
 const PROMPT: &str = "please [[write poem.txt roses]] [[shell sed -i s/alpha/ALPHA/ data.txt; \
     rm mine.txt; echo new > new.txt]] [[say all done]]";
 
-/// Returns the files with hooks, and what is in the folders above them.
+/// Returns the files with hooks, and the content of the folders above them.
 fn places(home: &AgentHome) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     let mut found = BTreeMap::new();
     for file in home.agent().hook_files(&home.settings_file()) {
@@ -86,7 +86,7 @@ fn is_recorded_and_goes_back(agent: Agent, write: &str, shell: &str) {
     }
 }
 
-/// The program of the hooks is gone, or exits with any code: the agent works on.
+/// The program of the hooks is missing, or exits with any code: the agent works on.
 fn works_on(agent: Agent) {
     let Some(home) = home(agent) else { return };
     home.install_hooks();
@@ -124,7 +124,7 @@ fn goes_back_without_a_session_file(agent: Agent) {
     assert!(home.text("it.txt").is_some());
 }
 
-/// The user took files back: the model is told at the next prompt of the session, once.
+/// The user restored files: the model is told at the next prompt of the session, once.
 fn is_told(agent: Agent) {
     let Some(home) = home(agent) else { return };
     home.record_hooks();

@@ -7,7 +7,7 @@ use milepost_agent_tests::Agent;
 use crate::{home, log, of_kind, rewound, session};
 
 /// Commands that change the folder of the agent: there is one store and one session all the same,
-/// and all goes back. There is no repository.
+/// and a rewind restores everything. There is no repository.
 fn has_one_project(agent: Agent) {
     let Some(home) = home(agent) else { return };
     home.record_hooks();
@@ -70,7 +70,7 @@ fn takes_back_a_repository_in_another(agent: Agent) {
 }
 
 /// A session that begins in a folder of a repository is one of that repository, not of the one
-/// around it. Each goes back alone.
+/// around it. Each is rewound alone.
 fn belongs_to_the_nearest_repository(agent: Agent) {
     let Some(home) = home(agent) else { return };
     home.record_hooks();

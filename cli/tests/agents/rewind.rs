@@ -1,4 +1,4 @@
-//! The way back: what agents did to files and said, taken back by `milepost rewind`.
+//! The way back: changes of agents to files and conversations, undone by `milepost rewind`.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ const FIRST: &str = "first [[write poem.txt roses]] [[say first done]]";
 const SECOND: &str = "second [[shell sed -i s/alpha/ALPHA/ data.txt; rm mine.txt; \
     echo new > new.txt]] [[say second done]]";
 
-/// A part of the sentence for a model whose files were taken back.
+/// A part of the sentence for a model whose files were restored.
 pub const TOLD: &str = "took the files of this project back";
 
 /// Returns the files of the project.
@@ -37,7 +37,7 @@ fn two_prompts(agent: Agent) -> Option<(AgentHome, String)> {
     Some((home, session))
 }
 
-/// Files that the shell changed, deleted or made are as before the prompt, what the user did stays,
+/// Files that the shell changed, deleted or made are as before the prompt, the user's changes stay,
 /// and an undo brings all back.
 pub fn files_go_back(agent: Agent) {
     let Some((home, session)) = two_prompts(agent) else { return };
@@ -67,8 +67,8 @@ pub fn files_go_back(agent: Agent) {
     assert_eq!(home.session_files(), sessions, "a session file that was not used is removed");
 }
 
-/// The model's next request has nothing from behind the point, and what is recorded then is in the
-/// task that was taken back.
+/// The model's next request has nothing from after the point, and later events are in the rewound
+/// task.
 pub fn conversation_goes_back(agent: Agent) {
     let Some((home, session)) = two_prompts(agent) else { return };
     let new = rewound(&home, &["~1"])["session"].as_str().unwrap().to_owned();
@@ -216,8 +216,8 @@ fn an_agent_takes_nothing_back() {
     assert_eq!(files(&home), after);
 }
 
-/// The session from before the rewind continues: its model is told, what it does is recorded where
-/// its conversation is, and the new session still is where the rewind went.
+/// The session from before the rewind continues: its model is told, its work is recorded where its
+/// conversation is, and the new session stays where the rewind went.
 fn the_old_session_continues(agent: Agent) {
     let Some((home, session)) = two_prompts(agent) else { return };
     let new = rewound(&home, &["~1"])["session"].as_str().unwrap().to_owned();

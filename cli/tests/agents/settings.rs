@@ -1,4 +1,4 @@
-//! Settings and projects: as before, when the hooks are gone again.
+//! Settings and projects: as before, after the hooks are removed.
 
 use std::fs;
 use std::path::Path;
@@ -26,7 +26,7 @@ fn others(agent: Agent) -> &'static str {
     }
 }
 
-/// Install, a session, uninstall: the settings are byte for byte what they were.
+/// Install, a session, uninstall: the settings are the original ones, byte for byte.
 fn leaves_settings(agent: Agent) {
     let Some(home) = home(agent) else { return };
     let file = home.settings_file();

@@ -101,7 +101,7 @@ fn a_rewind_of_one_session_asks_about_the_files_of_another() {
     assert_eq!(files.keys().collect::<Vec<_>>(), ["a.txt", "b.txt", "own.txt"]);
     let said = codex.milepost(&["rewind", &place(2), "--dry-run"]).ok().out;
     assert!(said.contains("--theirs a.txt") && !said.contains("as they were then"), "{said}");
-    // Whose they are of the two is not known.
+    // Each path's author is one of the two, which one is unknown.
     let done = rewound(&codex, &[&place(2)]);
     assert_eq!(done["stay"], serde_json::json!(["a.txt", "b.txt"]), "{done:#}");
     assert_eq!(codex.files(""), files);
@@ -114,7 +114,7 @@ fn a_rewind_of_one_session_asks_about_the_files_of_another() {
     assert_eq!(claude.files(""), files);
 }
 
-/// A tool that names its file runs while a command of another session does: each session takes back
+/// A tool that names its file runs while a command of another session does: each session restores
 /// its own files, byte for byte.
 #[test]
 fn a_file_that_a_tool_names_goes_back_though_another_session_ran_at_once() {

@@ -39,7 +39,7 @@ pub fn put_in(
     connection.execute(sql, row).unwrap();
 }
 
-/// What a task wrote behind a checkpoint of the thread `t`.
+/// Adds a write of a graph task after a checkpoint of the thread `t`.
 pub fn put_write(connection: &Connection, id: &str, task: &str, value: &Value) {
     let sql = "INSERT INTO writes VALUES ('t', '', ?1, ?2, 0, 'c', 'json', ?3)";
     let value = value.to_string().into_bytes();

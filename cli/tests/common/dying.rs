@@ -7,7 +7,7 @@ use milepost::restore::{CaptureContext, PendingRestore, PrepareContext};
 use milepost::{Body, Engine, Error, ErrorKind, Options, Participant, Result};
 use milepost_workspace::{Workspace, WorkspaceOptions};
 
-/// A workspace that goes back and then is as one whose process died.
+/// A workspace that restores and then fails like one whose process died.
 struct Dying(Arc<dyn Participant>, When);
 
 /// When it dies.

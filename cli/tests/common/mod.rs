@@ -1,4 +1,4 @@
-//! A folder to run the command in, and what it printed.
+//! A folder for commands, and their output.
 #![allow(dead_code, reason = "each test file uses its own part of it")]
 
 use std::ffi::OsStr;
@@ -10,7 +10,7 @@ use std::process::{Child, Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// What the command did.
+/// Result of a command.
 #[derive(Debug)]
 pub struct Ran {
     pub code: i32,
@@ -27,14 +27,14 @@ impl Ran {
         }
     }
 
-    /// It did what it was asked, and said nothing on standard error.
+    /// Asserts success without output on standard error.
     #[track_caller]
     pub fn ok(self) -> String {
         assert_eq!((self.code, self.err.as_str()), (0, ""), "{}", self.out);
         self.out
     }
 
-    /// It failed with this code, said this, and said what to do next; nothing on standard output.
+    /// Asserts a failure with this code, this message and a next step, without standard output.
     #[track_caller]
     pub fn failed(&self, code: i32, what: &str) {
         assert_eq!(self.code, code, "{self:?}");
@@ -111,7 +111,7 @@ impl Place {
             .env_remove("CLAUDECODE")
             .env_remove("CODEX_SESSION_ID")
             .env_remove("GEMINI_CLI")
-            // The hooks of whoever runs the tests are no part of them.
+            // The hooks of the user that runs the tests do not run.
             .env("XDG_CONFIG_HOME", self.path("config"))
             .env("XDG_DATA_HOME", self.path("data"))
             .stdin(Stdio::null())
@@ -215,7 +215,7 @@ pub fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value[name].as_str().unwrap_or_else(|| panic!("{name} is no text in {value}"))
 }
 
-/// A number that stands in JSON as text.
+/// Reads a number that JSON has as text.
 #[track_caller]
 pub fn number(value: &Value, name: &str) -> u64 {
     text(value, name).parse().unwrap()

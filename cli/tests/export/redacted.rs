@@ -91,7 +91,7 @@ fn nothing_of_a_secret_is_left_in_a_redacted_export() {
     assert!(to.say("log t --events").ok().contains("[redacted:api-key]"));
 }
 
-/// The bytes that base64 stands for.
+/// Decodes base64.
 fn data_encoding_of(text: &str) -> Vec<u8> {
     data_encoding::BASE64.decode(text.as_bytes()).unwrap()
 }

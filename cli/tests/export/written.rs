@@ -1,4 +1,4 @@
-//! `share`: the file that it writes, and what comes back of it.
+//! `share`: the file that it writes, and its import.
 
 use std::os::unix::fs::PermissionsExt;
 

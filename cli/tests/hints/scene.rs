@@ -7,9 +7,9 @@
 //! = NAME VALUE    the value of a name in capitals in a printed command
 //! ! CODE BEGIN    the exit code of printed commands that begin so, if it is not 0
 //! + BEGIN         printed commands that begin so wait for a signal
-//! % LINE | TEXT | KEYS | TEXT ..   a line that is run on a terminal: it is waited for a text, keys
-//!                 are pressed (`<Enter>`, `<Down>`; `<Run LINE>` runs a line before them), and so on; each
-//!                 command on the screens is executed behind it
+//! % LINE | TEXT | KEYS | TEXT ..   a line run on a terminal: waits for a text, presses keys
+//!                 (`<Enter>`, `<Down>`; `<Run LINE>` runs a line before them), and so on; each
+//!                 command on the screens is executed after it
 //! : FILE TEXT     a text that a test in this file asserts, as if it was printed
 //! @ cut ADDRESS DIR      a restore of a folder that is cut short before it is in the log
 //! @ ended ADDRESS DIR    one that is cut short behind that
@@ -41,7 +41,7 @@ const VALUES: [(&str, &str); 17] = [
     ("..", "airline-0 airline-7"),
 ];
 
-/// What a command printed, with single spaces.
+/// Output of a command, with single spaces.
 pub struct Printed(String);
 
 impl Printed {
@@ -86,7 +86,7 @@ impl Scene {
         scenes
     }
 
-    /// Plays the scene. Returns what it printed, and what is wrong.
+    /// Plays the scene. Returns its output, and the errors.
     pub fn play(&self) -> (Vec<Printed>, Vec<String>) {
         let (mut printed, mut wrong) = (Vec::new(), Vec::new());
         let stage = Stage::new();
@@ -131,7 +131,7 @@ impl Scene {
         }
     }
 
-    /// Makes the folder as it was after a line.
+    /// Recreates the folder as it was after a line.
     fn play_again(&self, stage: &Stage, until: usize) {
         stage.clear();
         self.begin(stage);
@@ -153,7 +153,7 @@ impl Scene {
         lines.map(|(_, line)| line.as_str()).filter(begin).max_by_key(|line| line.len())
     }
 
-    /// Executes a printed command. Returns what is wrong.
+    /// Executes a printed command. Returns the errors.
     fn execute(
         &self,
         stage: &Stage,
@@ -178,8 +178,8 @@ impl Scene {
     }
 }
 
-/// Returns the commands in backquotes, and of options the asked line with the option, or the command
-/// before it.
+/// Returns the commands in backquotes, and of options the asked line with the option, or the
+/// command before it.
 fn commands(text: &str, line: &str) -> Vec<String> {
     let mut commands: Vec<String> = Vec::new();
     let mut parts = text.split('`');

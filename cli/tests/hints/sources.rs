@@ -64,7 +64,7 @@ pub fn hints() -> Vec<Hint> {
 fn is_hint(text: &str) -> bool {
     // The page of `man`, its own words, and the begin of a printed command.
     let commands = text.matches("`milepost ").count() - text.matches("`milepost `").count();
-    // What stands between a command and its arguments is no option.
+    // `--` between a command and its arguments is not an option.
     let has_option = text.replace("`--`", "").contains("`--");
     (commands > 0 && text != "`milepost ") || has_option
 }

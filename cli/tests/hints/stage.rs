@@ -54,8 +54,8 @@ impl Stage {
         assert_eq!(code, 0, "{text}");
     }
 
-    /// The variables of commands. The home is no part of the folder: a folder with the home in it is
-    /// captured by no command.
+    /// The variables of commands. The home is no part of the folder: a folder with the home in it
+    /// is captured by no command.
     fn variables(&self) -> [(&'static str, String); 5] {
         let program = Path::new(env!("CARGO_BIN_EXE_milepost"));
         let path = std::env::var("PATH").unwrap_or_default();
@@ -76,10 +76,10 @@ impl Stage {
         command
     }
 
-    /// Runs a command on a terminal: it is waited for a text, keys are pressed, and so on. Returns
-    /// the screens. If the last part is a text, the command is ended behind it; if it is keys, they
-    /// end the command: Ctrl-C after them would be a signal to a command that still works, and the
-    /// terminal would drop what the command wrote and is not read yet.
+    /// Runs a command on a terminal: waits for a text, presses keys, and so on. Returns the
+    /// screens. If the last part is a text, the command is ended after it; if it is keys, they end
+    /// the command: Ctrl-C after them would be a signal to a command that still works, and the
+    /// terminal would drop unread output.
     fn press(&self, line: &str) -> String {
         let mut parts = line.split(" | ");
         let mut command = CommandBuilder::new("sh");
@@ -110,7 +110,7 @@ impl Stage {
         screens
     }
 
-    /// Does what a line of a scene says. Returns the exit code and what was printed.
+    /// Executes a line of a scene. Returns the exit code and the output.
     pub fn line(&self, kind: char, line: &str) -> (i32, String) {
         match kind {
             '$' | '?' => self.run(line),
@@ -131,7 +131,7 @@ impl Stage {
         }
     }
 
-    /// Runs a line in the shell. Returns its exit code and what it printed.
+    /// Runs a line in the shell. Returns its exit code and its output.
     pub fn run(&self, line: &str) -> (i32, String) {
         let ran = self.command(line).output().unwrap();
         let text = [ran.stdout, ran.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
@@ -151,7 +151,8 @@ impl Stage {
         (read > 0).then_some(first)
     }
 
-    /// Puts a copy in the place of the folder, until it is put back. A copy of a store is trusted by this.
+    /// Puts a copy in the place of the folder, until it is put back. A copy of a store is trusted
+    /// by this.
     pub fn copy(&self) -> Copied {
         let [now, aside] = ["now", "aside"].map(|name| self.dir.path().join(name));
         fs::rename(&now, &aside).unwrap();

@@ -48,7 +48,7 @@ fn an_import_that_was_killed_before_a_mark_makes_the_mark_alone() {
         let killed = place(3);
         killed_before_the_last_mark(&whole, &killed);
         if more {
-            // The task went on meanwhile: the mark is not at the head any more.
+            // The task has grown since: the mark is not at the head any more.
             let said = "{\"kind\":\"message\",\"role\":\"user\"}\n";
             killed.write("exec-001.jsonl", said);
             killed.say("record exec-001.jsonl").ok();

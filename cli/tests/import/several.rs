@@ -115,7 +115,7 @@ fn a_folder_is_searched_for_runs_and_the_rest_is_counted() {
         ]
     );
     assert_eq!(said["failed"], json!([]));
-    // Of one format only.
+    // All of one format.
     let other = Place::new();
     let runs = place.path("runs");
     let only = other.run(["import", "--format", "swe-agent", "--json", runs.to_str().unwrap()]);

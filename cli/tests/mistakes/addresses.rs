@@ -1,4 +1,4 @@
-//! Addresses of what is not there. Each is asked here, and of a program that has the store open.
+//! Addresses of missing things. Each is requested here, and from a program that has the store open.
 
 use super::Row;
 

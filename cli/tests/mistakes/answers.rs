@@ -73,7 +73,7 @@ fn a_diff_names_changed_files_and_prints_all_of_a_change_on_demand() {
 fn a_demo_takes_the_key_and_says_how_to_remove_what_it_leaves() {
     let place = Place::new();
     place.say("key k").ok();
-    // What the kill cuts off in the journal may be noted.
+    // The end of the journal, cut off by the kill, may be a finding.
     let ran = place.say("--key-file k --store keyed demo");
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(!ran.out.contains("rm -r"), "a store that was named is kept: {ran:?}");

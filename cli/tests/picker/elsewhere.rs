@@ -1,4 +1,4 @@
-//! Where there is no terminal, nothing to pick, or another program that has the store.
+//! The picker without a terminal, without checkpoints, or with the store open in another program.
 
 use milepost::{Engine, Options};
 use serde_json::Value;
@@ -50,7 +50,7 @@ fn a_pipe_gets_the_list_by_task_and_so_does_who_asks_for_json() {
     assert_eq!(Value::Array(of(&groups[0])), place.items("checkpoints tuning"));
     assert_eq!(Value::Array(of(&groups[1])), place.items("checkpoints essay"));
     assert_eq!(place.json("checkpoint essay")[0], groups[1]);
-    // On a terminal too: whoever asks for JSON reads no screen.
+    // On a terminal too: `--json` shows no screen.
     let ended = Terminal::of(&place, "checkpoint essay --json", WIDE).ended();
     assert!(ended.text.starts_with("[{\"task\":"), "{ended:?}");
     assert_eq!(lineages(&place, "tuning"), 1);

@@ -74,7 +74,7 @@ fn thousands_of_checkpoints_open_at_once_and_are_all_found() {
     place.say("record --task long --user ana run.jsonl").ok();
     let mut terminal = open(&place, "checkpoint", USUAL);
     let screen = terminal.wait_for("4998: try");
-    // The rest is read when somebody comes near to it.
+    // The remaining entries are read when the cursor comes near to them.
     assert!(screen.contains("200+ checkpoints"), "{screen}");
     terminal.press(PAGE_DOWN);
     terminal.press(PAGE_DOWN);

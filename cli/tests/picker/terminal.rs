@@ -10,7 +10,7 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system}
 
 use crate::common::Place;
 
-/// How long is waited for what should come: then it hangs.
+/// Time limit for expected output; after it the command counts as hung.
 const HANGS: Duration = Duration::from_secs(60);
 
 pub const UP: &str = "\x1b[A";
@@ -30,16 +30,16 @@ pub struct Terminal {
     child: Box<dyn Child + Send + Sync>,
     master: Option<Box<dyn MasterPty + Send>>,
     writer: Option<Box<dyn Write + Send>>,
-    /// What the command wrote; it ends with the command.
+    /// The command's output; it ends with the command.
     written: Receiver<Vec<u8>>,
     parser: vt100::Parser,
 }
 
-/// How a command ended.
+/// End of a command.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Ended {
     pub code: u32,
-    /// What stands on the screen that was there before.
+    /// The screen's content before the command.
     pub text: String,
 }
 
@@ -67,7 +67,7 @@ impl Terminal {
         let (sender, written) = channel();
         std::thread::spawn(move || {
             let mut buffer = [0; 4096];
-            // Where the command has ended, reading fails.
+            // After the end of the command, reading fails.
             while let Ok(read @ 1..) = reader.read(&mut buffer) {
                 if sender.send(buffer[..read].to_vec()).is_err() {
                     break;
@@ -83,7 +83,7 @@ impl Terminal {
         }
     }
 
-    /// What stands on the screen.
+    /// Returns the screen's content.
     pub fn text(&self) -> String {
         self.parser.screen().contents()
     }
@@ -121,7 +121,7 @@ impl Terminal {
         }
     }
 
-    /// Reads until this stands on the screen.
+    /// Reads until the screen contains this text.
     #[track_caller]
     pub fn wait_for(&mut self, text: &str) -> String {
         self.wait(text, |screen| screen.contains(text))

@@ -1,4 +1,4 @@
-//! Batches of a file: which commits there are, and what a kill leaves.
+//! Batches of a file: their commits, and the remains of a kill.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ fn a_step_and_its_checkpoint_are_one_commit_or_part_of_one() {
     let in_batches = commits();
     assert!(in_batches <= 300 + 3, "{in_batches} commits for 300 steps");
     assert_eq!(place.lines("log run --kind checkpoint_marked").len(), 300);
-    // Of a pipe each line is a commit, and the last one of a step has the mark.
+    // Each line from a pipe is a commit, and the last one of a step has the mark.
     let input = fs::File::open(place.path("run.jsonl")).unwrap();
     let ran = Ran::of(place.command(["record", "-", "--ack"]).stdin(input).output().unwrap());
     let acks: Vec<Value> =

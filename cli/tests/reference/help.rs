@@ -158,7 +158,7 @@ pub fn text(lines: &[String]) -> String {
     format!("```text\n{}\n```\n", lines.join("\n").trim())
 }
 
-/// The examples as a block of a shell, each below what it does.
+/// Formats the examples as a block of a shell, each below its explanation.
 fn example_block(part: &[String]) -> String {
     let mut lines: Vec<String> = Vec::new();
     for line in part.iter().filter(|line| !line.trim().is_empty()) {

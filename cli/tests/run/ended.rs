@@ -1,5 +1,4 @@
-//! How a command ends: by itself, by a signal, when its time is over, or not at all since it never
-//! began.
+//! Ends of a command: by itself, by a signal, at its time limit, or a failed start.
 
 use std::fs;
 use std::io::Read;
@@ -50,7 +49,7 @@ fn when_the_time_is_over_the_whole_group_is_ended_and_that_is_recorded() {
     let text = "echo changed > draft.md; echo begun; sleep 600 > ../alive & wait";
     let mut command = script(&place, "--timeout 2s", text);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // The end of it comes when nobody has it open for writing any more.
+    // The end of file comes when the last writer has closed the pipe.
     let mut alive = fs::File::open(place.path("alive")).unwrap();
     alive.read_to_end(&mut Vec::new()).unwrap();
     let done = Ran::of(child.wait_with_output().unwrap());
@@ -151,7 +150,7 @@ fn where_nobody_reads_its_output_the_command_is_told_as_it_would_be() {
 fn what_it_leaves_running_keeps_nobody() {
     let place = place();
     fifo(&place.path("hold"));
-    // It has the pipes still, and waits for what nobody says before the test does.
+    // The child still has the pipes, and waits for input that only the test gives.
     let done = Ran::of(ran(&place, "", "(read x < ../hold) & echo started"));
     assert_eq!((done.code, done.out.as_str()), (0, "started\n"), "{done:?}");
     fs::write(place.path("hold"), "go\n").unwrap();

@@ -125,7 +125,7 @@ fn where_another_process_has_the_store_it_is_waited_for() {
     assert!(!place.store().join("unrecorded").exists());
 }
 
-/// It was not recorded, and is once it was asked for as it says.
+/// Asserts that the run was not recorded, and that the suggested command records it.
 #[track_caller]
 fn saved(place: &Place, done: &Ran) {
     assert_eq!(done.code, 125, "{done:?}");

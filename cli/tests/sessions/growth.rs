@@ -10,13 +10,13 @@ use crate::common::{Place, Ran, Serving, number};
 use crate::made::{Made, SESSION, said};
 use crate::{conversation, rewound};
 
-/// What an import changed: events and checkpoints.
+/// Counts the changes of an import: events and checkpoints.
 fn changes(place: &Place) -> [u64; 2] {
     let said = place.json("import session.jsonl");
     ["events", "checkpoints"].map(|name| number(&said["tasks"][0], name))
 }
 
-/// All that is told of the events of all lineages, without what differs between two runs.
+/// Returns all facts about the events of all lineages, without those that differ between two runs.
 fn events(place: &Place) -> Vec<Vec<Value>> {
     let lineages = place.json(&format!("lineages {SESSION}"));
     let log = |lineage: &Value| {
@@ -156,7 +156,7 @@ fn an_import_that_is_killed_and_done_again_is_as_one() {
         let (prompt, answer) = (format!("p{turn}"), format!("a{turn}"));
         made.user(&prompt, last.as_deref(), &format!("prompt {turn}"));
         made.assistant(&answer, &prompt, json!([said(&"words ".repeat(500))]));
-        // Now and then somebody goes back.
+        // Every so often a session returns to an earlier line.
         last = Some(match turn % 50 {
             49 => format!("a{}", turn - 7),
             _ => answer,

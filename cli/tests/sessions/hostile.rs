@@ -131,7 +131,8 @@ fn odd_ids_and_types_do_no_harm() {
     made.other(json!({"type": "assistant", "uuid": "x", "parentUuid": "\n",
         "message": {"role": 7, "content": [{"type": "tool_use", "id": 7}, {"type": "image"}, 7]}}));
     made.other(json!({"type": "user", "uuid": "y", "parentUuid": "x", "isSidechain": "yes",
-        "message": {"role": "user", "content": []}, "timestamp": "yesterday", "kind": "message", "role": "?"}));
+        "message": {"role": "user", "content": []}, "timestamp": "yesterday",
+        "kind": "message", "role": "?"}));
     made.save(&place);
     place.say("import session.jsonl").ok();
     assert_eq!(place.json(&format!("state {SESSION}"))["message_count"], 5);

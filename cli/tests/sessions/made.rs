@@ -32,7 +32,7 @@ impl Made {
         self.with(uuid, Some(parent), "user", blocks, more);
     }
 
-    /// A line of a conversation beside the session's own.
+    /// Adds a line outside of the session's own conversation.
     pub fn side(&mut self, uuid: &str, parent: Option<&str>, kind: &str, content: Value) {
         self.with(uuid, parent, kind, content, json!({"isSidechain": true}));
     }
@@ -52,8 +52,8 @@ impl Made {
             message["id"] = json!("m");
         }
         let mut line = json!({
-            "parentUuid": parent, "isSidechain": false, "cwd": "/x", "sessionId": SESSION, "version": "2.0.61",
-            "type": kind, "message": message, "uuid": uuid,
+            "parentUuid": parent, "isSidechain": false, "cwd": "/x", "sessionId": SESSION,
+            "version": "2.0.61", "type": kind, "message": message, "uuid": uuid,
             "timestamp": format!("2025-05-26T07:{:02}:{:02}.079Z", 27 + second / 60, second % 60),
         });
         for (name, value) in more.as_object().unwrap() {

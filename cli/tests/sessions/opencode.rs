@@ -93,7 +93,7 @@ fn an_export_becomes_steps_and_a_longer_one_adds_what_is_new() {
     // usage; a text and its end with usage.
     assert_eq!(import(&place), [1 + 4 + 9 + 4, 1]);
     assert_eq!(import(&place), [0, 0]);
-    // opencode changes what is there.
+    // opencode changes existing lines.
     session.messages[0]["info"]["summary"] = json!({"diffs": []});
     let prompt = session.turn("two");
     session.save(&place);

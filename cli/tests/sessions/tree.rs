@@ -9,7 +9,7 @@ use crate::common::Place;
 use crate::conversation;
 use crate::made::{Made, SESSION, said};
 
-/// A message: which one before it, and whether somebody asks. Some lines between say nothing.
+/// A message: its parent, and whether it is a prompt. Some lines between are ignored.
 type Step = (prop::sample::Index, bool, bool);
 
 /// The session, and the messages that lead to each of them.
@@ -40,7 +40,11 @@ fn session(steps: &[Step]) -> (Made, Vec<Vec<String>>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 24,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn each_end_of_a_tree_has_the_messages_that_lead_to_it(
@@ -57,7 +61,9 @@ proptest! {
             .map(|id: &Value| conversation(&place, &format!("{SESSION}/{id}")))
             .map(|said| (said.last().cloned().unwrap_or_default(), said))
             .collect();
-        let inner = |path: &Vec<String>| paths.iter().any(|other| other.len() > path.len() && other.starts_with(path));
+        let continues =
+            |path: &[String], other: &[String]| other.len() > path.len() && other.starts_with(path);
+        let inner = |path: &Vec<String>| paths.iter().any(|other| continues(path, other));
         let ends = paths.iter().filter(|path| !inner(path));
         let expected: BTreeMap<String, Vec<String>> =
             ends.map(|path| (path.last().cloned().unwrap_or_default(), path.clone())).collect();

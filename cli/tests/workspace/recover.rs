@@ -9,7 +9,7 @@ use crate::dying::{When, dying, restore};
 use crate::place;
 use crate::rollback::{edited, held};
 
-/// A restore to `first` that is cut short after all of the folder has gone back.
+/// A restore to `first` that is cut short after the whole folder was restored.
 fn cut(place: &Place) {
     restore((&place.store(), &place.path("work")), When::Applied, "essay@first");
     assert!(place.path("work/gone.txt").exists());
@@ -31,7 +31,7 @@ fn not_cleared() -> Place {
     place
 }
 
-/// What a command says that took a restore back first.
+/// Asserts the message of a command that first undid a restore.
 #[track_caller]
 fn said(ran: &Ran, end: &str) {
     let line = ran.err.lines().next().unwrap_or_default();
@@ -68,7 +68,7 @@ fn a_restore_that_was_cut_short_is_taken_back() {
     place.say("verify").ok();
 }
 
-/// What is in staging of the folder, or was kept.
+/// Counts the files that are in the folder's staging, or were kept.
 fn left_over(place: &Place) -> usize {
     let names = fs::read_dir(place.path("work")).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name());
@@ -101,7 +101,7 @@ fn until_then_commands_that_take_nothing_back_say_what_to_do() {
         assert_eq!(ran.code, 1, "{command}: {ran:?}");
         assert!(ran.err.contains("milepost recover essay"), "{command}: {ran:?}");
     }
-    // Reading goes on, and says nothing of it.
+    // Reading commands work, and do not mention it.
     for command in [
         "log essay",
         "tasks",
@@ -221,7 +221,7 @@ fn where_the_folder_is_not_where_it_was_nothing_is_touched() {
         assert!(ran.err.contains("milepost recover essay"), "{ran:?}");
     }
     assert_eq!((held(&place, "work"), held(&place, "moved")), before);
-    // Where the command names it, it is known again.
+    // A command that names the moved folder records its new path.
     let ran = place.say("capture moved --task essay");
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::common::{Place, text};
 use crate::{capture, place, set_mode};
 
-/// What is in a folder: each path with its kind, its bits and its bytes.
+/// Content of a folder: each path with its kind, its bits and its bytes.
 pub type Held = BTreeMap<Vec<u8>, (bool, u32, Vec<u8>)>;
 
 /// Reads a folder, byte by byte.
@@ -39,8 +39,8 @@ pub fn held(place: &Place, name: &str) -> Held {
     all
 }
 
-/// The place with the checkpoints `first` and `second`; at `second` one more message was recorded,
-/// and the folder is as it was captured then.
+/// Makes the place with the checkpoints `first` and `second`; `second` has one more message, and
+/// the folder is as it was captured then.
 pub fn edited() -> Place {
     let place = place();
     place.write("work/gone.txt", "bye");
@@ -60,10 +60,10 @@ pub fn edited() -> Place {
     place
 }
 
-/// What the state of a task's head says.
+/// Returns the state at a task's head.
 fn state(place: &Place) -> Value {
     let mut state = place.json("state essay");
-    // Where it is, and the root of the files, are of the lineage.
+    // The address and the root of the files differ between lineages.
     let fields = state.as_object_mut().unwrap();
     for name in ["workspace", "lineage", "offset", "address", "point", "hash"] {
         fields.remove(name);
@@ -84,7 +84,7 @@ fn a_rollback_takes_state_and_files_back_and_undo_gives_both_again_byte_by_byte(
     drop(place);
 
     let place = edited();
-    // What was not captured yet comes back too.
+    // The undo also brings back content that was not captured before the restore.
     place.write("work/new/b.txt", b"b\0\xff");
     let (before, before_state) = (held(&place, "work"), state(&place));
     let out = place.say("rollback essay@first -m again").ok();
@@ -169,7 +169,7 @@ fn a_dry_run_of_an_undo_touches_nothing_and_says_what_it_would_do() {
     place.write("work/draft.md", "one\ntwo\nthree\n");
     assert_eq!((held(&place, "work"), place.json("lineages essay")), before);
     assert_eq!(place.items("checkpoints essay"), marks);
-    // What it said is what is done.
+    // The restore does what its plan said.
     let undone = place.json("undo essay");
     for part in ["creates", "changes", "deletes", "modes", "conflicts", "notes"] {
         assert_eq!(undone["plan"][part], dry["plan"][part], "{part}");
@@ -208,7 +208,7 @@ fn what_stands_in_the_way_stops_all_until_it_is_decided() {
     place.say("rollback essay@first --theirs draft.md --keep-mine ./gone.txt").ok();
     assert_eq!(read(&place, "work/draft.md"), "one\ntwo\nthree\n");
     assert_eq!(read(&place, "work/gone.txt"), "never captured\n");
-    // What was kept is in what was recorded.
+    // A kept file is in a capture.
     assert_eq!(place.say("cat essay gone.txt").ok(), "never captured\n");
     place.say("undo essay").ok();
     assert_eq!(held(&place, "work"), before.0);
@@ -237,7 +237,7 @@ fn what_only_others_changed_is_left_and_listed_if_it_is_asked_for() {
     assert!(!place.path("work/made.txt").exists());
     place.say("undo essay").ok();
     assert_eq!(held(&place, "work"), before);
-    // What both changed is asked about.
+    // A path that both changed is a conflict.
     place.write("work/draft.md", "mine\n");
     let ran = place.say("rollback essay@first --leave-others");
     assert_eq!(ran.code, 4, "{ran:?}");

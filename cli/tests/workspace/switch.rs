@@ -1,4 +1,4 @@
-//! `switch`, `redo` and `restore` where files were captured: they stay, and a line says so.
+//! `switch`, `redo` and `restore` where files were captured: they stay, and a line reports it.
 
 use std::fs;
 
@@ -25,7 +25,7 @@ fn a_restore_says_how_many_files_differ_and_which_command_restores_them() {
     let files = &restored["files"];
     assert_eq!((&files["differing"], &files["more"]), (&4.into(), &false.into()));
     assert_eq!(text(files, "address"), "essay/0@4");
-    // Where none differs there is no such line.
+    // Without a differing file, the line is missing.
     let out = place.say("restore essay/0").ok();
     assert_eq!(about_files(&out), "");
 }
@@ -71,7 +71,7 @@ fn a_switch_to_the_lineage_of_a_rollback_leaves_the_files_and_so_does_its_undo()
     assert_ne!(first, other);
     place.say("undo essay").ok();
     assert_eq!(held(&place, "work"), second);
-    // What was changed after the switch is a conflict, as everywhere.
+    // A change after the switch is a conflict, as for every restore.
     fs::write(place.path("work/draft.md"), "by hand\n").unwrap();
     let ran = place.say("rollback essay/1");
     assert_eq!(ran.code, 4, "{ran:?}");

@@ -1,4 +1,4 @@
-//! What is asked again, and what is not.
+//! Requests that the client repeats, and those that it does not.
 
 use milepost::{Engine, Options};
 use milepost_client::api::Big;
@@ -9,7 +9,7 @@ use milepost_server::attach;
 
 use crate::fake::{Fake, header, says};
 use crate::proxy::Proxy;
-use crate::served::Served;
+use crate::served::{Served, undo_of};
 
 /// Lets nothing of the first answer through, and all of the others.
 fn not_the_first() -> impl FnMut() -> Option<usize> + Send + 'static {
@@ -77,7 +77,7 @@ async fn so_are_starts_marks_restores_and_undos() {
     let restored = proxy.client().restore("essay@one").await.unwrap();
     assert_eq!((lineages().await, proxy.cut()), (before + 1, 1));
     let proxy = lost().await;
-    let undone = proxy.client().undo("essay").await.unwrap();
+    let undone = proxy.client().call(&undo_of("essay")).await.unwrap();
     assert_eq!(proxy.cut(), 1);
     assert_ne!(undone.lineage, restored.lineage);
     assert_eq!(served.head("essay"), 6, "it was undone once");

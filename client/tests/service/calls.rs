@@ -1,11 +1,12 @@
-//! Each method once, and what it answers.
+//! Each method once, and its answer.
 
 use std::time::Duration;
 
 use milepost_client::api::{Big, EraseAsked, FileChangeForm, FileChangeKind, StatsForm};
 use milepost_client::calls::{
-    AllCheckpoints, AllCheckpointsQuery, Checkpoint, CheckpointQuery, Checkpoints, Erase,
-    FileChanges, Lineages, Point, Stats, StatsQuery, Summary, Task, TaskQuery, Tasks,
+    AllCheckpoints, AllCheckpointsQuery, Anchor, Blame, BlameQuery, Checkpoint, CheckpointQuery,
+    Checkpoints, DeleteTask, Erase, FileChanges, Lineages, Point, Stats, StatsQuery, Summary, Task,
+    TaskQuery, Tasks,
 };
 use milepost_client::codec::{
     ArtifactsEdited, Body, Json, MarkStatus, Message, RunControl, TreePath,
@@ -17,7 +18,11 @@ use milepost_client::{
 use milepost_workspace::{Workspace, WorkspaceOptions};
 use serde_json::json;
 
-use crate::served::{Served, long};
+use crate::served::{Served, branch_of, long};
+
+fn blame_of(pointer: &str, history: bool) -> Blame {
+    Blame::new("essay", BlameQuery { pointer: pointer.to_owned(), history })
+}
 
 fn message(text: &str) -> Message {
     Message::text("user", text)
@@ -86,7 +91,7 @@ pub async fn task() {
 pub async fn delete_task() {
     let served = Served::with_essay().await;
     let client = served.client();
-    client.delete_task("essay").await.unwrap();
+    client.call(&DeleteTask::new("essay")).await.unwrap();
     assert!(is_gone(&client, "essay").await);
 }
 
@@ -327,11 +332,11 @@ pub async fn verify() {
 pub async fn anchor() {
     let served = Served::with_essay().await;
     let client = served.client();
-    let anchor = client.anchor().await.unwrap();
+    let anchor = client.call(&Anchor::new()).await.unwrap();
     client.append("essay", Message::text("user", "more")).await.unwrap();
     let compared = Verify::new().anchor(anchor);
     assert!(client.verify(&compared).await.unwrap().ok);
-    let other = Served::with_essay().await.client().anchor().await.unwrap();
+    let other = Served::with_essay().await.client().call(&Anchor::new()).await.unwrap();
     let error = client.verify(&Verify::new().anchor(other)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
 }
@@ -339,19 +344,19 @@ pub async fn anchor() {
 pub async fn blame() {
     let served = Served::with_essay().await;
     let client = served.client();
-    let blamed = client.blame("essay", "/messages/0", false).await.unwrap();
+    let blamed = client.call(&blame_of("/messages/0", false)).await.unwrap();
     assert_eq!(blamed.changes.len(), 1);
     assert_eq!(blamed.changes[0].kind, "message");
-    let all = client.blame("essay", "/message_count", true).await.unwrap();
+    let all = client.call(&blame_of("/message_count", true)).await.unwrap();
     assert!(!all.changes.is_empty());
-    let error = client.blame("essay", "messages", false).await.unwrap_err();
+    let error = client.call(&blame_of("messages", false)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
 }
 
 pub async fn branch() {
     let served = Served::with_essay().await;
     let client = served.client();
-    let opened = client.branch("essay@one", Some("shorter")).await.unwrap();
+    let opened = client.call(&branch_of("essay@one", Some("shorter"))).await.unwrap();
     assert_eq!((opened.id.0, opened.head, opened.active), (1, Big(5), false));
     assert_eq!(client.call(&Task::new("essay")).await.unwrap().active.0, 0);
 }

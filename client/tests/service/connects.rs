@@ -1,4 +1,4 @@
-//! Where a service is reached: at a socket in a store, and with TLS.
+//! Addresses of a service: a socket in a store, and TLS.
 
 use milepost::{Engine, Options};
 use milepost_client::calls::{Task, TaskQuery, Tasks};
@@ -27,7 +27,7 @@ async fn a_store_in_use_is_reached_at_its_socket_however_deep_it_is() {
         tokio::task::spawn_blocking(move || drop(attached)).await.unwrap();
         let error = gone.call(&Task::new("essay")).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Transport, "{error}");
-        // Attached again, it is the same client that goes on.
+        // After a second attachment, the same client works.
         let attached = attach(&engine).unwrap();
         assert_eq!(attached.socket(), socket);
         client.guide("essay", "More verbs.").await.unwrap();

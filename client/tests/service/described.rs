@@ -101,7 +101,7 @@ fn each_operation_has_a_method_and_each_method_an_operation() {
 #[tokio::test]
 async fn each_method_is_answered_as_it_says() {
     for (id, call) in CALLS {
-        // Of what fails, the last line says what it is.
+        // After a failure, the last line names it.
         println!("{id}");
         call().await;
     }

@@ -1,4 +1,4 @@
-//! A service that says what a test wants.
+//! A server with scripted answers.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -7,21 +7,21 @@ use milepost_client::{Client, ClientBuilder};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What it does with a request.
+/// Answer to a request.
 #[derive(Debug, Clone)]
 pub enum Says {
     /// These bytes, and the connection ends.
     Bytes(String),
-    /// These bytes, and then these others for as long as somebody takes them.
+    /// These bytes, and then the others until the client stops reading.
     Endless(String, &'static str),
     /// These bytes, and nothing more; the connection stays.
     Silent(String),
 }
 
-/// A service that is none.
+/// A server that is not a Milepost service.
 pub struct Fake {
     at: SocketAddr,
-    /// What was asked: all heads, in small letters.
+    /// The request heads in lower case.
     asked: Arc<Mutex<Vec<String>>>,
 }
 
@@ -61,7 +61,7 @@ impl Fake {
 async fn answer(mut stream: TcpStream, says: Says, heads: &Mutex<Vec<String>>) {
     let head = request(&mut stream).await;
     heads.lock().unwrap().push(head);
-    // Who asked may be gone already.
+    // The client may have closed the connection.
     match says {
         Says::Bytes(bytes) => drop(stream.write_all(bytes.as_bytes()).await),
         Says::Endless(bytes, more) => {

@@ -3,19 +3,20 @@
 use milepost::Engine;
 use milepost::events::Message;
 use milepost_client::api::{Big, EventForm};
+use milepost_client::calls::DeleteTask;
 use milepost_client::{Client, ErrorKind, EventQuery, Followed, Following, Start};
 use tokio::time::timeout;
 
 use crate::proxy::Proxy;
 use crate::served::{LONG, Served};
 
-/// What comes next.
+/// Returns the next item.
 async fn next(following: &mut Following) -> Followed {
     let next = timeout(LONG, following.next()).await.expect("it comes");
     next.expect("it goes on").unwrap()
 }
 
-/// What is kept of what came.
+/// The items that a client keeps.
 #[derive(Default)]
 struct Kept {
     events: Vec<EventForm>,
@@ -23,7 +24,7 @@ struct Kept {
 }
 
 impl Kept {
-    /// Keeps what comes, until an event says so: then it is the history.
+    /// Keeps items, until an event ends the reading: then they are the history.
     async fn until(&mut self, following: &mut Following, last: &str) {
         loop {
             match next(following).await {
@@ -62,8 +63,7 @@ fn append(engine: &Engine, numbers: std::ops::Range<u32>) {
     }
 }
 
-/// What a task goes through, one part after the other: events, a restore and more of them, an undo,
-/// another restore.
+/// Changes a task, part after part: events, a restore and more events, an undo, another restore.
 fn work(engine: &Engine, part: u32) {
     let back = |to: &str| engine.restore(&engine.point(to).unwrap()).run().unwrap();
     match part {
@@ -139,7 +139,7 @@ async fn a_task_that_is_deleted_ends_it_with_the_reason() {
     let mut following = client.follow("essay", 5);
     client.guide("essay", "last words").await.unwrap();
     next(&mut following).await;
-    client.delete_task("essay").await.unwrap();
+    client.call(&DeleteTask::new("essay")).await.unwrap();
     let ended = timeout(LONG, following.next()).await.expect("it ends");
     let error = ended.unwrap().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");

@@ -1,11 +1,11 @@
 //! Restores, undos, switches and redos, and their answers.
 
 use milepost_client::api::{Big, BranchAsked, SwitchAsked, UndoFolderAsked};
-use milepost_client::calls::{Folders, Redo, Switch, Task};
+use milepost_client::calls::{Branch, Folders, PlanUndo, Redo, Switch, Task, Undo};
 use milepost_client::codec::{Scope, TreePath};
 use milepost_client::{ErrorKind, Restore};
 
-use crate::served::Served;
+use crate::served::{Served, branch_of, undo_of};
 
 pub async fn plan_restore() {
     let served = Served::with_files().await;
@@ -43,9 +43,9 @@ pub async fn undo() {
     let served = Served::with_essay().await;
     let client = served.client();
     client.restore("essay@one").await.unwrap();
-    let undone = client.undo("essay").await.unwrap();
+    let undone = client.call(&undo_of("essay")).await.unwrap();
     assert_eq!(undone.task.active.0, 0);
-    let error = client.undo("essay").await.unwrap_err();
+    let error = client.call(&undo_of("essay")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
 }
 
@@ -54,17 +54,17 @@ pub async fn plan_undo() {
     let client = served.client();
     let draft = served.folder().join("draft.md");
     let asked = UndoFolderAsked::default();
-    let error = client.plan_undo("essay", &asked).await.unwrap_err();
+    let error = client.call(&PlanUndo::new("essay", asked.clone())).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     std::fs::write(&draft, "# Two\n").unwrap();
     let path = TreePath::new(b"draft.md").unwrap();
     let both = Restore::to("essay@files").files_too(served.folder()).theirs(path);
     client.restore(both).await.unwrap();
     let asked = UndoFolderAsked { folder: Some(served.folder()), choices: None };
-    let plan = client.plan_undo("essay", &asked).await.unwrap();
+    let plan = client.call(&PlanUndo::new("essay", asked.clone())).await.unwrap();
     assert_eq!((plan.scope, plan.to.lineage.0), (Scope::All, 0));
     assert_eq!(plan.files.unwrap()["changes"][0]["path"], "draft.md");
-    let undone = client.undo_with("essay", &asked).await.unwrap();
+    let undone = client.call(&Undo::new("essay", asked.clone())).await.unwrap();
     assert_eq!((undone.task.active.0, undone.kept), (0, Some(Vec::new())));
     assert_eq!(std::fs::read_to_string(draft).unwrap(), "# Two\n");
 }
@@ -85,14 +85,14 @@ pub async fn folders() {
 pub async fn switch() {
     let served = Served::with_essay().await;
     let client = served.client();
-    client.branch("essay@one", None).await.unwrap();
+    client.call(&branch_of("essay@one", None)).await.unwrap();
     let switched = client.call(&Switch::new("essay", SwitchAsked { lineage: 1 })).await.unwrap();
     assert_eq!((switched.task.active.0, switched.lineage.id.0), (1, 1));
-    assert_eq!(client.undo("essay").await.unwrap().task.active.0, 0);
+    assert_eq!(client.call(&undo_of("essay")).await.unwrap().task.active.0, 0);
     let error = client.call(&Switch::new("essay", SwitchAsked { lineage: 2 })).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
     let asked = BranchAsked { activate: true, ..BranchAsked::default() };
-    let opened = client.branch_as("essay@one", &asked).await.unwrap();
+    let opened = client.call(&Branch::new("essay@one", asked.clone())).await.unwrap();
     assert_eq!((opened.id.0, opened.active), (2, true));
 }
 
@@ -100,7 +100,7 @@ pub async fn redo() {
     let served = Served::with_essay().await;
     let client = served.client();
     client.restore("essay@one").await.unwrap();
-    client.undo("essay").await.unwrap();
+    client.call(&undo_of("essay")).await.unwrap();
     assert_eq!(client.call(&Redo::new("essay")).await.unwrap().task.active.0, 1);
     let error = client.call(&Redo::new("essay")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");

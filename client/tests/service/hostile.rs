@@ -1,4 +1,4 @@
-//! Services that are none: they answer what nobody understands, too much, or nothing.
+//! Servers of another kind: their answers are incomprehensible, too large, or missing.
 
 use std::future::Future;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use crate::fake::{Fake, Says, head, says};
 use crate::served::LONG;
 
-/// So short that a test goes on.
+/// Short timeout, so that a test does not wait for a silent service.
 const SHORT: Duration = Duration::from_millis(50);
 
 const STREAM: &str = "text/event-stream";

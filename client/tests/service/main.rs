@@ -1,4 +1,4 @@
-//! A client and a service, over a socket; and services that are none.
+//! A client and a service, over a socket; and servers of another kind.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 mod again;

@@ -1,4 +1,4 @@
-//! What stands between a client and a service, and cuts connections.
+//! A proxy between a client and a service that cuts connections.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use milepost_client::{Client, ClientBuilder};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Hands on what is asked and answered.
+/// Passes requests and answers on.
 pub struct Proxy {
     at: SocketAddr,
-    /// How many connections were cut.
+    /// Number of connections that were cut.
     cut: Arc<AtomicUsize>,
 }
 

@@ -1,16 +1,21 @@
-//! Rows, turns, overviews, metrics and alignments, and what they answer.
+//! Rows, turns, overviews, metrics and alignments, and their answers.
 
 use milepost::events::{Message, StepFinished, StepStarted, ToolCalled, ToolReturned};
 use milepost::{Append, Json, Mark};
 use milepost_client::api::{AlignOp, Big, EraseAsked, ShareAsked};
 use milepost_client::calls::{
-    Align, AlignQuery, Erase, MetricsQuery, Overview, OverviewQuery, Rows, RowsQuery, Search,
-    SearchQuery, TaskMetrics, Turns, TurnsQuery, Unmark,
+    Align, AlignQuery, Bisect, BisectQuery, Erase, MetricsQuery, Overview, OverviewQuery, Rows,
+    RowsQuery, Search, SearchQuery, Series, SeriesQuery, TaskMetrics, Turns, TurnsQuery, Unmark,
 };
-use milepost_client::{Client, ErrorKind, SeriesQuery};
+use milepost_client::{Client, ErrorKind};
 use milepost_codec::{Body, Float};
 
-use crate::served::Served;
+use crate::served::{Served, branch_of};
+
+fn bisect_of(when: &str, good: Option<&str>) -> Bisect {
+    let (when, good) = (when.to_owned(), good.map(str::to_owned));
+    Bisect::new("run", BisectQuery { when, good })
+}
 
 fn step(number: u64, ok: bool) -> Vec<Body> {
     let call = format!("c{number}");
@@ -96,7 +101,7 @@ pub async fn turns() {
     assert_eq!(client.call(&Turns::new("run", near)).await.unwrap().items[0], *turn);
     let text = TurnsQuery { text: Some("8 tests".into()), ..TurnsQuery::default() };
     assert_eq!(client.call(&Turns::new("run", text)).await.unwrap().items[0].number, Big(8));
-    // What is appended is read on.
+    // The reading continues with the new events.
     served.engine.task("run").unwrap().append(Append::batch(step(10, true))).unwrap();
     let page = client.call(&Turns::new("run", TurnsQuery::default())).await.unwrap();
     assert_eq!((page.total, page.read), (Big(11), Big(56)));
@@ -111,7 +116,7 @@ pub async fn marks() {
     let task = served.engine.task("run").unwrap();
     let marked = task.checkpoint(Mark::new().label("good")).unwrap();
     // A lineage that inherits the mark names it too.
-    let fork = client.branch("run", None).await.unwrap();
+    let fork = client.call(&branch_of("run", None)).await.unwrap();
     for lineage in [None, Some(fork.id.0)] {
         let query = TurnsQuery { lineage, ..TurnsQuery::default() };
         let turns = client.call(&Turns::new("run", query)).await.unwrap();
@@ -166,16 +171,16 @@ pub async fn series() {
     let (_served, client) = run().await;
     let at = vec!["run".to_owned(), "run@21".to_owned()];
     let query = SeriesQuery { at, metric: "loss".into(), ..SeriesQuery::default() };
-    let items = client.series(query.clone()).await.unwrap().items;
+    let items = client.call(&Series::new(query.clone())).await.unwrap().items;
     let counts: Vec<_> = items.iter().map(|one| one.buckets.len()).collect();
     assert_eq!(counts, [10, 4]);
     assert_eq!(items[1].address, "run/0@21");
     assert_eq!((items[1].buckets[3].x, items[1].buckets[3].first.0), (Big(3), 0.25));
     let offsets = SeriesQuery { x: Some("offset".into()), points: Some(2), ..query };
-    let items = client.series(offsets).await.unwrap().items;
+    let items = client.call(&Series::new(offsets)).await.unwrap().items;
     let bucket = &items[0].buckets[1];
     assert_eq!((bucket.x, bucket.count, bucket.max.0), (Big(30), Big(5), 1.0 / 6.0));
-    let error = client.series(SeriesQuery::default()).await.unwrap_err();
+    let error = client.call(&Series::new(SeriesQuery::default())).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
 }
 
@@ -208,16 +213,16 @@ pub async fn value() {
 
 pub async fn bisect() {
     let (_served, client) = run().await;
-    let found = client.bisect("run", "/step/number >= 3", None).await.unwrap();
+    let found = client.call(&bisect_of("/step/number >= 3", None)).await.unwrap();
     assert_eq!((found.found.as_str(), found.step), ("run/0@16", Some(Big(3))));
     assert_eq!(found.event.event.kind, "step_started");
     assert!(found.changes.items.iter().any(|change| change.path == "/step/number"));
     assert!(found.states.0 < 10, "{found:?}");
-    let error = client.bisect("run", "/step/number >= 30", None).await.unwrap_err();
+    let error = client.call(&bisect_of("/step/number >= 30", None)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
-    let error = client.bisect("run", "/step/number >= 3", Some("run@40")).await.unwrap_err();
+    let error = client.call(&bisect_of("/step/number >= 3", Some("run@40"))).await.unwrap_err();
     assert!(error.to_string().contains("already"), "{error}");
-    let error = client.bisect("run", "/step/number >= ", None).await.unwrap_err();
+    let error = client.call(&bisect_of("/step/number >= ", None)).await.unwrap_err();
     assert!(error.to_string().contains("at character 17"), "{error}");
 }
 

@@ -1,7 +1,7 @@
-//! What a service refuses.
+//! Requests that a service refuses.
 
 use milepost_client::api::StatsForm;
-use milepost_client::calls::{Stats, StatsQuery, Task, TaskQuery, Tasks};
+use milepost_client::calls::{DeleteTask, Stats, StatsQuery, Task, TaskQuery, Tasks};
 use milepost_client::codec::Message;
 use milepost_client::{Append, Client, ClientBuilder, ErrorKind, NewTask, Verify};
 
@@ -68,7 +68,7 @@ async fn what_cannot_be_sent_is_not() {
     let served = Served::with_essay().await;
     let client = served.client();
     for task in ["", ".", ".."] {
-        let error = client.delete_task(task).await.unwrap_err();
+        let error = client.call(&DeleteTask::new(task)).await.unwrap_err();
         assert_eq!((error.kind(), error.was_reached()), (ErrorKind::Invalid, false));
     }
     let append = Append::from(Message::text("user", "a")).key("a\nb");

@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use milepost::events::{Message, StepFinished};
 use milepost::{Engine, Mark, Options};
+use milepost_client::api::{BranchAsked, UndoFolderAsked};
+use milepost_client::calls::{Branch, Undo};
 use milepost_client::{Client, ClientBuilder};
 use milepost_server::{Listening, NewToken, Server, ServerOptions, Tokens};
 use milepost_workspace::{Workspace, WorkspaceOptions};
 use tokio::net::TcpListener;
 
-/// So long a test waits for what has to come.
+/// Time limit for an expected event.
 pub const LONG: Duration = Duration::from_secs(60);
 
 /// A store that is served.
@@ -96,4 +98,15 @@ pub fn serve(server: &Server, listening: impl Into<Listening>) {
 /// Bytes of a file that comes in many pieces.
 pub fn long() -> Vec<u8> {
     (0..700_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 16) as u8).collect()
+}
+
+/// Returns a request of a branch that does not become active.
+pub fn branch_of(address: &str, description: Option<&str>) -> Branch {
+    let description = description.map(str::to_owned);
+    Branch::new(address, BranchAsked { description, activate: false })
+}
+
+/// Returns a request of an undo without a folder.
+pub fn undo_of(task: &str) -> Undo {
+    Undo::new(task, UndoFolderAsked::default())
 }

@@ -1,4 +1,4 @@
-//! What comes piece by piece: all events, and files.
+//! Streamed answers: all events, and files.
 
 use milepost::events::{Message, PhaseChanged};
 use milepost_client::api::Big;
@@ -22,7 +22,7 @@ async fn all_events_are_those_of_one_lineage_whatever_the_pages() {
         let event = events.next().await.unwrap().unwrap();
         assert_eq!(event.offset, Big(offset));
     }
-    // What comes is what was begun with, though the task goes on elsewhere.
+    // The stream continues on the lineage that it began with, though another one is active.
     client.restore("essay@one").await.unwrap();
     client.guide("essay", "from here").await.unwrap();
     for offset in 10..25 {

@@ -43,7 +43,7 @@ const PART_MAX: usize = 80;
 pub enum Packing {
     /// Compressed by zstd at a level, unless less than a sixteenth is saved.
     Level(i32),
-    /// As it is, because the disk is behind; it is to be packed later.
+    /// Unpacked, because the disk is behind; it is to be packed later.
     Later,
 }
 
@@ -82,12 +82,12 @@ impl BlockHeader {
     /// Length of the header, in bytes.
     pub const LEN: usize = 64;
 
-    /// Decodes a header. The version is not compared before the hash, which covers it: a changed
-    /// byte is no other version.
+    /// Decodes a header. The version is compared after the hash, which covers it: a changed byte
+    /// must not look like another version.
     ///
     /// # Errors
     ///
-    /// `Corrupt`: the bytes are no header, or claim more than a block may have.
+    /// `Corrupt`: the bytes are not a header, or claim more than a block may have.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(bytes, "block");
         if reader.array::<4>()? != *MAGIC {

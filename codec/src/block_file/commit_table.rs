@@ -1,4 +1,4 @@
-//! Commit tables: each ends a round of blocks, and says which commits the round made.
+//! Commit tables: each ends a round of blocks, and lists the commits that the round made.
 //!
 //! ```text
 //!  0  magic    "MPCT"
@@ -16,7 +16,7 @@
 //! 72  hashes of the blocks, 32 bytes each; entries: log batches of each commit
 //! ```
 //!
-//! Numbers are little-endian, those of an entry variable.
+//! Numbers are little-endian; those of an entry have variable length.
 
 use crate::compress::check_keyed;
 use crate::error::{Error, Result};
@@ -74,7 +74,7 @@ impl CommitTableHeader {
     ///
     /// # Errors
     ///
-    /// `Corrupt`: the bytes are no header, or claim more than a table may have.
+    /// `Corrupt`: the bytes are not a header, or claim more than a table may have.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(bytes, "commit table");
         if reader.array::<4>()? != *MAGIC {
@@ -142,7 +142,7 @@ impl CommitTable {
     ///
     /// # Errors
     ///
-    /// `Corrupt`: the bytes do not match their check, or have other entries than the header says.
+    /// `Corrupt`: the bytes do not match their check, or their entries contradict the header.
     /// `Unsupported`: it has a newer version.
     pub fn decode(bytes: &[u8], key: Option<&StoreKey>) -> Result<Self> {
         let header = CommitTableHeader::decode(bytes)?;

@@ -37,8 +37,8 @@ impl BlockFileHeader {
     ///
     /// # Errors
     ///
-    /// `Corrupt`: the bytes are no header, or no zeros follow its fields. `Unsupported`: it has a
-    /// newer version.
+    /// `Corrupt`: the bytes are not a header, or its fields are not followed by zeros.
+    /// `Unsupported`: it has a newer version.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let header = SegmentHeader::decode_with(bytes, MAGIC, "block file header")?;
         match bytes.get(SEGMENT_HEADER_USED..Self::LEN) {

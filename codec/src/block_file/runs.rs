@@ -60,7 +60,7 @@ impl RunBlock {
     ///
     /// # Errors
     ///
-    /// `Invalid`: there is no run, there are more than 4096, or the sections have more than 32 MiB.
+    /// `Invalid`: there are no runs, or more than 4096, or the sections have more than 32 MiB.
     ///
     /// ```
     /// use milepost_codec::{Hash, LogId, Packing, Run, RunBlock, Sealing, TaskNo};

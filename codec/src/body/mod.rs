@@ -62,7 +62,7 @@ macros::bodies! {
         20 Restored "restored",
         /// An event kind that the application defines.
         21 Application "application",
-        /// Data was attached to a checkpoint by an alias of it.
+        /// Data was attached to a checkpoint by one of its aliases.
         22 DataAttached "data_attached",
     }
 }

@@ -39,7 +39,7 @@ pub fn json() -> impl Strategy<Value = Json> {
     value.prop_map(|text| Json::new(text).unwrap())
 }
 
-/// An optional value; `null` in the JSON form means that there is none.
+/// Makes an optional value; `null` in the JSON form means a missing one.
 fn maybe_json() -> impl Strategy<Value = Option<Json>> {
     option::of(json()).prop_map(|json| json.filter(|json| !json.is_null()))
 }
@@ -48,7 +48,7 @@ fn words() -> impl Strategy<Value = Option<String>> {
     option::of(text())
 }
 
-/// Any number but NaNs other than the one that JSON's `"NaN"` stands for.
+/// Any number except NaNs that differ from the one that JSON's `"NaN"` decodes to.
 fn float() -> impl Strategy<Value = Float> {
     any::<f64>().prop_map(|n| Float(if n.is_nan() { f64::NAN } else { n }))
 }

@@ -17,7 +17,8 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
-/// What finds a failure again: `PROPTEST_RNG_SEED` takes a seed, and a file keeps the cases.
+/// Configures proptest so that failures are reproducible: `PROPTEST_RNG_SEED` takes a seed, and a
+/// file keeps the cases.
 pub fn config(cases: u32) -> ProptestConfig {
     ProptestConfig {
         cases,

@@ -13,9 +13,9 @@ use super::samples;
 /// One way to read bytes.
 pub struct Decoder {
     pub name: &'static str,
-    /// Whether all of its bytes are under a check.
+    /// `true` if all of its bytes are under a check.
     pub checked: bool,
-    /// Whether it reads what a caller says, not what was stored.
+    /// `true` if it reads a caller's request, not stored bytes.
     pub request: bool,
     pub decode: fn(&[u8]) -> Result<()>,
     samples: fn() -> Vec<Vec<u8>>,
@@ -46,7 +46,11 @@ macro_rules! bodies {
         [$(plain(
             concat!($what, " ", $kind),
             |bytes| $type::decode($kind, bytes).map(drop),
-            || $samples().iter().map(|(_, b)| b.encode()).filter(|b| b.0 == $kind).map(|b| b.1).collect(),
+            || {
+                let samples = $samples();
+                let bodies = samples.iter().map(|(_, b)| b.encode());
+                bodies.filter(|b| b.0 == $kind).map(|b| b.1).collect()
+            },
         )),*]
     };
 }
@@ -190,7 +194,7 @@ fn read_chunk_group(bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// There is one form for each value: what is read is what would be written.
+/// Asserts that each value has one form: a decoded node is encoded to the same bytes.
 fn read_node(bytes: &[u8]) -> Result<()> {
     let node = Node::decode(bytes)?;
     assert_eq!(node.encode(), bytes);

@@ -1,6 +1,6 @@
 //! Every stored type against the golden files: the exact bytes, and back.
 //!
-//! A golden file that differs is a change of the format: `docs/FORMAT.md` says what goes with it.
+//! A golden file that differs is a change of the format: `docs/FORMAT.md` has the consequences.
 //! `MILEPOST_BLESS=1` writes the files anew.
 
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ use milepost_codec::{
     SEGMENT_HEADER_USED, Sections, SegmentHeader, Skip, Snapshot, StoreKey,
 };
 
-/// Compares named bytes with `golden/NAME.hex`, in which each stands on a line of its own.
+/// Compares named bytes with `golden/NAME.hex`, which has each on a line of its own.
 fn golden(name: &str, about: &str, cases: &[(String, Vec<u8>)]) {
     let cases: Vec<_> =
         cases.iter().map(|(case, bytes)| (case.clone(), HEXLOWER.encode(bytes))).collect();

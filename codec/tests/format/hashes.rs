@@ -1,5 +1,5 @@
-//! What makes history provable: exact values, the preimages of `docs/FORMAT.md` spelled out, and
-//! that no input can be changed without the hash.
+//! Hashes that make history provable: exact values, the preimages of `docs/FORMAT.md` spelled out,
+//! and the effect of every input on the hash.
 
 use crate::arbitrary::{self, config};
 use milepost_codec::{
@@ -151,7 +151,8 @@ proptest! {
         payload in vec(any::<u8>(), 0..40),
     ) {
         prop_assert_ne!(salt(Seed(seed), index), salt(Seed(seed), index + step));
-        let root = |origin, kind| Chain::new(Origin(origin), LogId { task: TaskNo(1), kind }).root();
+        let log = |kind| LogId { task: TaskNo(1), kind };
+        let root = |origin, kind| Chain::new(Origin(origin), log(kind)).root();
         let (control, lineage) = (LogKind::Control, LogKind::Lineage(LineageId(step as u32)));
         prop_assert_ne!(root(seed, control), root(seed, lineage));
         let mut longer = payload.clone();

@@ -1,4 +1,4 @@
-//! What `docs/FORMAT.md` says of enumerations and of the JSON form, beyond the golden values.
+//! Enumerations and the JSON form of `docs/FORMAT.md`, beyond the golden values.
 
 use milepost_codec::{
     ActivationCause, Application, Body, Data, ErrorKind, Extra, JSON_DEPTH_MAX, Json, LineageType,
@@ -115,7 +115,7 @@ fn an_unknown_body_shown_in_json_is_read_as_an_application_event() {
     assert_eq!(Body::from_json(&shown).unwrap(), Body::Application(app));
 }
 
-/// The JSON form of a body is a level deeper than what is in it, and was once refused for that.
+/// The JSON form of a body is a level deeper than its content, and was once refused for that.
 #[test]
 fn what_nests_as_deep_as_it_may_goes_through_json() {
     let depth = JSON_DEPTH_MAX as usize;

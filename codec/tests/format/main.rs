@@ -1,4 +1,5 @@
-//! The stored format: golden files, hashes, kinds, round trips, and changed bytes under valid checks.
+//! The stored format: golden files, hashes, kinds, round trips, and changed bytes under valid
+//! checks.
 //!
 //! One binary, since each compiles the codec's generic code again. `hostile.rs` measures memory and
 //! needs a process of its own.

@@ -1,4 +1,4 @@
-//! What holds for every value: what was written is read back, whatever it was.
+//! Round trips of arbitrary values.
 //!
 //! `PROPTEST_RNG_SEED` repeats a run; `PROPTEST_CASES` says how many values are tried.
 
@@ -28,7 +28,7 @@ proptest! {
     fn a_body_comes_back_from_its_json_form(body in arbitrary::known_body()) {
         let json = body.to_json().unwrap();
         prop_assert_eq!(&Body::from_json(&json).unwrap(), &body, "{}", json);
-        // Where the kind is known from elsewhere, the form may say it, or not.
+        // If the kind is known from elsewhere, the form may contain it or not.
         let kind = body.kind_name();
         prop_assert_eq!(&Body::from_json_of(kind, &json).unwrap(), &Some(body.clone()), "{}", json);
         let said = format!("{{\"kind\":\"{kind}\"");
@@ -134,7 +134,8 @@ proptest! {
     fn a_segment_header_comes_back(
         (store, number, epoch, first, prev) in any::<([u8; 16], u64, u64, u64, [u8; 16])>(),
     ) {
-        let header = SegmentHeader { store: StoreId(store), number, epoch, first, recycled: epoch % 2 == 1, prev };
+        let recycled = epoch % 2 == 1;
+        let header = SegmentHeader { store: StoreId(store), number, epoch, first, recycled, prev };
         prop_assert_eq!(SegmentHeader::decode(&header.encode()).unwrap(), header);
     }
 

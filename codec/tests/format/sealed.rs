@@ -1,6 +1,6 @@
-//! Damage under a valid check: what somebody with write access, or a bug, could leave behind.
+//! Damage under a valid check, as a bug or an attacker with write access could leave it.
 //!
-//! A check stands against accident only. So what is under it is not believed either.
+//! A check protects against accidents only. So a decoder does not trust the bytes under it either.
 
 use crate::arbitrary::config;
 use crate::decoders::{DECODERS, Decoder, samples_of};
@@ -117,7 +117,7 @@ fn a_newer_version_is_unsupported_not_corrupt() {
 
 #[test]
 fn flags_and_lengths_that_do_not_fit_are_refused() {
-    // Where the flags and the raw length stand, and a flag that does not exist.
+    // The offsets of the flags and of the raw length, and an undefined flag.
     let fields = [("block of runs", 6, 8, 16), ("chunk", 4, 8, 4), ("chunk group", 4, 8, 2)];
     for (name, flags_at, raw_at, flag) in fields {
         let seal = seals().into_iter().find(|seal| seal.name == name).unwrap();

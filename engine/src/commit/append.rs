@@ -458,7 +458,7 @@ impl Appended {
         Ok(Self::at(done, first, head))
     }
 
-    /// Returns the result of events behind the event that opens their lineage.
+    /// Returns the result of events after the event that opens their lineage.
     pub(crate) fn behind_opening(done: &CommitResult) -> Result<Self> {
         match done.appended.last().copied() {
             Some((opened, head)) => Ok(Self::at(done, opened + 1, head)),

@@ -61,7 +61,8 @@ impl Catalog {
         })
     }
 
-    /// Returns the first event under a key that `take` takes. Those of dropped lineages are none.
+    /// Returns the first event under a key that `take` accepts. Events of dropped lineages do not
+    /// count.
     fn find_under<T>(
         &self,
         task: TaskNo,

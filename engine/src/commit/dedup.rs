@@ -126,7 +126,7 @@ impl Catalog {
         Ok(entry.map(|entry| entry.id))
     }
 
-    /// Returns the chain hash at `next`, which is behind the events under a key; zero if they were
+    /// Returns the chain hash at `next`, which follows the events under a key; zero if they were
     /// trimmed.
     pub(crate) fn hash_behind(
         &self,

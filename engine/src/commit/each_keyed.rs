@@ -27,8 +27,8 @@ pub(crate) struct EventKeys {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AppendedEach {
-    /// The new events. If there is none, `repeated` is set, `count` is 0, `first` is the offset of
-    /// the first given event, and `head` is behind the last of the given events, and behind the
+    /// The new events. Without new events, `repeated` is set, `count` is 0, `first` is the offset
+    /// of the first given event, and `head` follows the last of the given events, and the
     /// checkpoint if the append has one and it follows that event.
     pub appended: Appended,
     /// The place of each given event, in their order.
@@ -41,7 +41,7 @@ pub struct AppendedEach {
 pub struct KeyedEvent {
     /// The offset.
     pub offset: Offset,
-    /// Set if the event was there already, under the same key.
+    /// Set if the event existed already, under the same key.
     pub repeated: bool,
 }
 
@@ -90,7 +90,7 @@ impl Append {
     /// in one commit. A key of other content is a `Conflict`, and nothing is appended. Two appends
     /// at the same time append an event of both once.
     ///
-    /// The mark of such an append follows the new events; if there is none, nothing is marked.
+    /// The mark of such an append follows the new events; without new events, nothing is marked.
     /// [`Task::append_each`](crate::Task::append_each) tells which events are new.
     ///
     /// ```

@@ -59,7 +59,7 @@ impl Subscription {
         self.events.next_offset()
     }
 
-    /// Returns the next event, if it is there.
+    /// Returns the next event, if it is available.
     ///
     /// # Errors
     ///

@@ -22,13 +22,13 @@ impl Task {
     /// one commit. Returns the number of new attachments.
     ///
     /// An attachment has a key of writer and index. Of several with the same key and an index from
-    /// 0 on, the first counts: an attachment whose key is there already is left out, so that a
+    /// 0 on, the first counts: an attachment whose key exists already is left out, so that a
     /// repeated call does nothing. Of those with a negative index, the last counts.
     ///
     /// The events are on the lineage of the checkpoint, or on the lineage of this handle as long as
-    /// none has the alias. A restore does not change what is attached. Removal of the last
-    /// checkpoint with an alias removes what was attached by it; a cleanup that removes events
-    /// first appends again what is attached to remaining and to future checkpoints.
+    /// none has the alias. A restore does not change attached data. Removal of the last checkpoint
+    /// with an alias removes the data that was attached by it; a cleanup that removes events first
+    /// appends again the data of remaining and of future checkpoints.
     ///
     /// ```
     /// use milepost::events::{Attachment, Data, Message};
@@ -167,7 +167,7 @@ impl Lineage {
         for (_, lineage, offset) in self.inner().catalog.attached_by(self.task(), alias)? {
             found.extend(self.attached_at(lineage, offset)?);
         }
-        // What was appended again was first committed before all other data of its key.
+        // Carried events were first committed before all other data of their key.
         found.sort_by_key(|event| !event.is_carried);
         let mut counting: Vec<Counting> = Vec::new();
         for event in found {

@@ -34,7 +34,7 @@ pub(crate) struct Snapshotter<'a> {
     /// Lineages that may lack snapshots.
     missing: VecDeque<LogId>,
     /// The last missing snapshot that was made. The next one of its lineage is at a later offset,
-    /// or there is none: offsets are estimates, so that the same place could be found again.
+    /// if any: offsets are estimates, so that the same place could be found again.
     tried: Option<(LogId, Offset)>,
     /// The last commit when the writers were found to pause.
     paused_at: Seq,
@@ -172,7 +172,7 @@ impl<'a> Snapshotter<'a> {
     }
 }
 
-/// Estimates the offset at which a log has so many own record bytes; `None` past its head.
+/// Estimates the offset at which a log has this many own record bytes; `None` past its head.
 fn offset_at(head: &LogHead, bytes: u64) -> Option<Offset> {
     if bytes >= head.bytes {
         return None;

@@ -8,7 +8,7 @@ use crate::commit::each_keyed::{AppendedEach, EventKeys, Given, KeyedEvent, is_k
 use crate::handles::lineage::Lineage;
 use crate::handles::task::Task;
 
-/// The events of an append, after a look at the keys that are known.
+/// The events of an append, and the keys that are known already.
 struct LookedUp {
     /// The earlier uses of the keys; `None` for an event that is new.
     uses: Vec<Option<KeyUse>>,

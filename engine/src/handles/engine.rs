@@ -320,7 +320,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// `Invalid`: it is no address, several checkpoint ids begin so, or the offset is past the
+    /// `Invalid`: it is not an address, several checkpoint ids begin so, or the offset is past the
     /// head. `NotFound`: the task, lineage, label or checkpoint does not exist.
     pub fn point(&self, address: &str) -> Result<Point> {
         self.inner.catalog.point(address, Viewer::ALL)
@@ -330,7 +330,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// `Corrupt`: events cannot be read. Others are those of the reducer.
+    /// `Corrupt`: events cannot be read. Otherwise errors of the reducer.
     pub fn state<R: Reducer>(&self, reducer: &R, point: &Point) -> Result<R::State> {
         let place = (point.no, point.lineage, point.offset);
         self.folded(reducer, place, None)
@@ -463,7 +463,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// Those of the last writes. Acknowledged events are still in the journal.
+    /// Errors of the last writes. Acknowledged events are still in the journal.
     pub fn close(self) -> Result<()> {
         self.inner.close()
     }

@@ -122,7 +122,7 @@ impl Follower {
     ///
     /// # Errors
     ///
-    /// `NotFound`: the task was deleted, or retention removed the next event. Others are those of
+    /// `NotFound`: the task was deleted, or retention removed the next event. Otherwise errors of
     /// reading events.
     pub fn try_next(&mut self) -> Result<Option<Followed>> {
         let withdrawn = self.events.as_ref().is_some_and(Events::is_stale);
@@ -202,7 +202,7 @@ impl Follower {
             return Ok(None);
         }
         if active == self.lineage {
-            // The lineage is active again. Nothing of another lineage was read in between.
+            // The lineage is active again, and no event of another lineage was read in between.
             if self.events.is_none() {
                 self.begin(self.next)?;
             }

@@ -14,7 +14,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Items taken from one follower before the others have their turn.
 const TURN: usize = 256;
 
-/// Callback with an item of a follower, or with `None` if nothing came for a while. Following ends
+/// Callback with an item of a follower, or with `None` after a while without one. Following ends
 /// when it returns `false`.
 type Told = Box<dyn FnMut(&Follower, Option<Result<Followed>>) -> bool + Send>;
 

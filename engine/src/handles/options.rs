@@ -105,8 +105,8 @@ impl Options {
         self
     }
 
-    /// Sets whether bodies of 8 KiB or more that come again share what they have in common. The
-    /// time of an append then tells whether its body came before. Default: `true`.
+    /// Sets whether bodies of 8 KiB or more that repeat content of earlier ones share it. The time
+    /// of an append then reveals whether its body came before. Default: `true`.
     #[must_use]
     pub fn share_bodies(mut self, share: bool) -> Self {
         self.log.share_bodies = share;

@@ -62,8 +62,8 @@ impl Integrity<'_> {
         self.engine.inner.catalog.log().acknowledge_repairs()
     }
 
-    /// Notes a verification of the whole store: the record of damage that is found later says that
-    /// the store was whole at this time. The note is best effort, since nothing else depends on it.
+    /// Notes a verification of the whole store: the record of damage found later includes it as the
+    /// time when the store was intact. The note is best effort, since nothing else depends on it.
     pub fn note_verified(&self, report: &VerifyReport) {
         let log = self.engine.inner.catalog.log();
         if log.check_writable().is_ok()
@@ -79,7 +79,7 @@ impl Integrity<'_> {
     ///
     /// # Errors
     ///
-    /// `NotFound`: there is no such task. Others are those that stop the verification.
+    /// `NotFound`: there is no such task. Otherwise errors that stop the verification.
     pub fn verify_states(&self, task: Option<&str>) -> Result<Vec<Fault>> {
         let task = task.map(|id| self.engine.task_no(id)).transpose()?;
         let inner = &self.engine.inner;

@@ -183,7 +183,7 @@ pub(crate) fn entered(inner: &Inner, task: TaskNo, lineage: LineageId, changed: 
     if let Some(control) = control
         && let Some(status) = control.lock().get_mut(&lineage)
     {
-        // Read behind the append, it has the new phase already.
+        // Read after the append, it has the new phase already.
         if status.phase.as_ref() != Some(&changed.phase) {
             status.previous = status.phase.replace(changed.phase.clone());
         }

@@ -122,7 +122,7 @@ impl<R: Reducer> StatesOf<'_, R> {
         if self.ended {
             return Ok(None);
         }
-        // Until the state is there.
+        // Waits for the state.
         self.ended = true;
         let Some(checkpoint) = self.marks.next()? else {
             return Ok(None);
@@ -174,7 +174,7 @@ impl<R: Reducer> StatesOf<'_, R> {
 }
 
 /// Returns the counts of withdrawals and damaged chunks. A state from before a change may have
-/// withdrawn content, or refer to chunks that are gone.
+/// withdrawn content, or refer to removed chunks.
 fn counts(catalog: &Catalog) -> (u64, u64) {
     (catalog.withdrawals(), catalog.log().damaged_chunks().0)
 }

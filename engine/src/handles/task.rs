@@ -233,7 +233,7 @@ impl Task {
     ///
     /// # Errors
     ///
-    /// As [`Task::append`], and those of the captures. `Invalid`: the append has a mark, which has
+    /// As [`Task::append`], and errors of the captures. `Invalid`: the append has a mark, which has
     /// captures of its own, or an idempotency key: a repetition would have other captures.
     pub fn append_after_capture(&self, append: impl Into<Append>) -> Result<Appended> {
         let append = append.into();

@@ -42,7 +42,7 @@ impl Ticket {
         self.slot.is_done()
     }
 
-    /// Waits until the events are durable or refused. Errors are those of an append.
+    /// Waits until the events are durable or refused. Returns the errors of an append.
     pub fn wait(mut self) -> Result<Appended> {
         let done = self.slot.wait();
         self.come(done)

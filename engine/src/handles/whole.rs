@@ -24,14 +24,14 @@ impl Integrity<'_> {
     ///
     /// # Errors
     ///
-    /// `NotFound`: the task or the mark's event is gone. `Invalid`: the mark is past the head.
+    /// `NotFound`: the task or the mark's event was removed. `Invalid`: the mark is past the head.
     /// `Unavailable`: the store is closed, or the disk fails.
     pub fn check(&self, checkpoint: &Checkpoint) -> Result<bool> {
         self.look_at(checkpoint, &mut Hashes::of(&self.engine.inner.catalog))
     }
 
-    /// Checks several checkpoints; a missing one counts as not whole. For those of a page, newest
-    /// first, this is faster than one by one: the chain is computed once.
+    /// Checks several checkpoints; a missing one counts as not whole. For the checkpoints of a
+    /// page, newest first, this is faster than one by one: the chain is computed once.
     ///
     /// # Errors
     ///

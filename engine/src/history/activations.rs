@@ -1,5 +1,5 @@
-//! Activations of a task in their order: what an undo takes back, what a redo makes active, and
-//! activations without a restore of files.
+//! Activations of a task in their order: the one that an undo reverts, the one that a redo repeats,
+//! and activations without a restore of files.
 
 use std::collections::BTreeMap;
 
@@ -16,19 +16,19 @@ use crate::history::catalog::Catalog;
 #[derive(Debug)]
 struct Activations(BTreeMap<Epoch, Activated>);
 
-/// An undo that a redo takes back.
+/// An undo that a redo reverts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct UndoneActivation {
     /// The lineage that the undo left.
     pub(crate) lineage: LineageId,
-    /// The activation that the undo took back; `None` if the log does not show it.
+    /// The activation that the undo reverted; `None` if the log does not show it.
     of: Option<Epoch>,
 }
 
 impl Activations {
-    /// Returns the activation that an undo would take back while this one is current. After an
-    /// undo it is the one that the undo before it left in place: an undo makes an earlier
-    /// activation current again.
+    /// Returns the activation that an undo would revert while this one is current. After an undo it
+    /// is the one that the undo before it left in place: an undo makes an earlier activation
+    /// current again.
     fn effective<'a>(&'a self, mut at: &'a Activated) -> Option<Activated> {
         while at.cause == ActivationCause::Undone {
             let left = self.0.get(&at.epoch.checked_sub(1)?)?;
@@ -38,7 +38,7 @@ impl Activations {
         Some(*at)
     }
 
-    /// Returns the undos that a redo can take back, the last one last.
+    /// Returns the undos that a redo can revert, the last one last.
     ///
     /// An undo adds the lineage that it left. A switch to the last added lineage, such as a redo,
     /// removes that lineage. Every other activation clears the list.
@@ -120,7 +120,7 @@ impl Catalog {
     }
 
     /// Returns `true` if a lineage has a capture from an offset on. Trimmed events count as one:
-    /// the first capture comes soon, and what the base names is the best that is known.
+    /// the first capture comes soon, and the base names the best known one.
     fn has_capture_since(&self, task: TaskNo, lineage: LineageId, from: Offset) -> Result<bool> {
         if self.base(task, lineage)?.is_some_and(|base| base.head.next > from) {
             return Ok(true);
@@ -149,18 +149,18 @@ impl Catalog {
         }
         let all = self.activations(task)?;
         let effective = all.0.get(&epoch).and_then(|at| all.effective(at));
-        // If damage hides the cause, files are not left behind without a word.
+        // If damage hides the cause, the files are not left behind silently.
         Ok(effective.is_none_or(|at| at.cause == ActivationCause::Restored))
     }
 
-    /// Returns `true` if an activation took an undo back, as a redo does.
+    /// Returns `true` if an activation reverted an undo, as a redo does.
     pub(crate) fn takes_an_undo_back(&self, task: TaskNo, to: Activated) -> Result<bool> {
         let mut before = self.activations(task)?;
         before.0.retain(|epoch, _| *epoch < to.epoch);
         Ok(before.undone().last().is_some_and(|undone| undone.lineage == to.lineage))
     }
 
-    /// Returns the last undo that a redo can take back, and whether it took files back.
+    /// Returns the last undo that a redo can revert, and whether it reverted files.
     pub(crate) fn last_undone(&self, task: TaskNo) -> Result<Option<(LineageId, bool)>> {
         let all = self.activations(task)?;
         let Some(last) = all.undone().pop() else {

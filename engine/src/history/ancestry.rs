@@ -157,7 +157,7 @@ impl fmt::Debug for Ancestry {
 impl Ancestry {
     /// Returns the ancestry of a lineage. Its own span has no end.
     pub(crate) fn of(catalog: &Catalog, task: TaskNo, lineage: LineageId) -> Result<Self> {
-        // One look at the cache for each lineage: another thread may add nodes between two.
+        // One read of the cache for each lineage: another thread may add nodes in between.
         let (mut above, forgotten) = catalog.trees.get(task, lineage);
         let mut path = Vec::new();
         let mut next = Some(lineage);
@@ -241,7 +241,7 @@ impl Ancestry {
         )))
     }
 
-    /// Returns the end of the common history; `None` if that was trimmed or there is none.
+    /// Returns the end of the common history; `None` if it was trimmed or does not exist.
     pub(crate) fn common(&self, other: &Self) -> Option<Offset> {
         let (mut lineage, mut spans) = (self.0.lineage, None);
         // Finds the nearest common lineage. The younger of two lineages is never an ancestor of the
@@ -271,7 +271,7 @@ impl Ancestry {
         Some((node.lineage, node.from, to))
     }
 
-    /// Returns the inherited offsets of a lineage; `None` if it is no ancestor.
+    /// Returns the inherited offsets of a lineage; `None` if it is not an ancestor.
     pub(crate) fn span(&self, lineage: LineageId) -> Option<(Offset, Offset)> {
         let (owner, from, to) = self.nearest(lineage)?;
         (owner == lineage).then_some((from, to))

@@ -23,14 +23,14 @@ use crate::history::base::KnownKeys;
 use crate::history::erased::ErasedEvents;
 use crate::history::pieces::Pieces;
 
-/// The maximum bytes of pieces that were made again and stay in memory: a conversation of this
-/// length is made of its events once, however many of its states are read.
+/// The maximum bytes of rebuilt pieces that stay in memory: a conversation of this length is
+/// rebuilt from its events once, however many of its states are read.
 const MADE_PIECES_MAX: usize = 4 << 20;
 
 /// The tasks that a caller may see.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Viewer<'a> {
-    /// Only those of this user.
+    /// Only tasks of this user.
     pub(crate) user: Option<&'a str>,
     /// Only the one with this name.
     pub(crate) task: Option<&'a str>,

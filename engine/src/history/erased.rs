@@ -1,4 +1,4 @@
-//! Erased events: their bodies are gone, their headers and hashes remain.
+//! Erased events: their bodies are removed, their headers and hashes remain.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

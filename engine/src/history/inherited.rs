@@ -2,9 +2,9 @@
 //!
 //! Keys of these entries are a prefix, a lineage, a middle part and an offset. Descendants have
 //! higher numbers than their ancestors, so one backward scan over all lineages meets the entries in
-//! order. At a lineage that is no ancestor it seeks to the nearest ancestor below (leapfrog join:
-//! Veldhuizen, "Leapfrog Triejoin", 2014). The cost thus depends on the number of entries and not
-//! on the depth of the lineage.
+//! order. At a lineage that is not an ancestor it seeks to the nearest ancestor below (leapfrog
+//! join: Veldhuizen, "Leapfrog Triejoin", 2014). The cost thus depends on the number of entries and
+//! not on the depth of the lineage.
 
 use milepost_codec::{LineageId, Offset, Result};
 use milepost_store::Log;
@@ -25,7 +25,7 @@ pub(crate) struct Inherited<'a> {
     pub(crate) prefix: &'a [u8],
     /// The key bytes between lineage and offset.
     pub(crate) middle: &'a [u8],
-    /// The offset at which the search ends; `inclusive` says if an entry there counts. If so, an
+    /// The offset at which the search ends; with `inclusive`, an entry there counts. If so, an
     /// entry at the offset of a fork counts as one of the parent.
     pub(crate) before: Offset,
     pub(crate) inclusive: bool,

@@ -104,7 +104,7 @@ pub struct TaskInfo {
 }
 
 impl Catalog {
-    /// Returns tasks, newest first, or those of a prefix by id.
+    /// Returns tasks, newest first, or the tasks with a prefix by id.
     pub(crate) fn tasks(&self, query: &TaskQuery) -> Result<Page<TaskInfo>> {
         let wanted = |task: TaskNo, entry: TaskEntry| {
             let others = query.user.as_ref().is_some_and(|user| *user != entry.user);
@@ -234,7 +234,7 @@ impl Catalog {
         }
     }
 
-    /// Returns the keys of marks, newest first, each behind its creation time or its commit.
+    /// Returns the keys of marks, newest first, each after its creation time or its commit.
     fn marks_sorted(
         &self,
         range: Range<Vec<u8>>,
@@ -264,7 +264,7 @@ impl Catalog {
     }
 }
 
-/// A key of the index behind a number of its entry: its commit, or its time in microseconds since
+/// A key of the index after a number of its entry: its commit, or its time in microseconds since
 /// the Unix epoch.
 type SortedKey = (u64, Vec<u8>);
 
@@ -381,7 +381,7 @@ fn page<T>(
             if let Some(item) = wanted(&key, &value)? {
                 if items.len() == limit {
                     // A further item exists. It is the only condition for a next page, which begins
-                    // behind the last item of this one.
+                    // after the last item of this one.
                     let next = Some(data_encoding::HEXLOWER.encode(&last));
                     return Ok(Page { items, next });
                 }

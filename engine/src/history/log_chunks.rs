@@ -81,7 +81,7 @@ impl LogChunks {
                 Ok(items) if ChunkEntry::id_of(&items) == *id => return Ok(items.into()),
                 // An event was erased since.
                 Ok(_) => {}
-                // Retention took the events away.
+                // Retention removed the events.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }

@@ -49,7 +49,7 @@ impl Ahead {
         let waiting = self.reader.as_ref().and_then(Reader::next);
         let read = match waiting {
             Some(read) => read,
-            // The thread has ended, or there is none.
+            // The thread has ended, or was not started.
             None => {
                 self.reader = None;
                 log.extent(id, at)
@@ -89,7 +89,7 @@ impl Reader {
                     Ok(Some(extent)) => Some(extent.end()),
                     _ => None,
                 };
-                // Ends if the reader is gone, at the end of the log, and after an error.
+                // Ends after the reader, at the end of the log, and after an error.
                 let heard = sender.send(read).is_ok();
                 match end.filter(|_| heard) {
                     Some(end) => at = end,
@@ -114,7 +114,7 @@ impl Drop for Reader {
         // A forked child process has no such thread.
         let thread = self.thread.take();
         if let Some(thread) = thread.filter(|_| !self.log.owner().is_elsewhere()) {
-            // The panic hook has reported a panic of the thread, and no extent came of it.
+            // The panic hook has reported a panic of the thread, which ended without an extent.
             let _ = thread.join();
         }
     }

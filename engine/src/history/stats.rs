@@ -34,7 +34,7 @@ pub struct Stats {
     pub anchored: Seq,
     /// Commits that opening recovered from the journal.
     pub recovered: u64,
-    /// `true` if the journal ended in bytes that are no commit when it was opened: an incomplete
+    /// `true` if the journal ended in bytes without a commit when it was opened: an incomplete
     /// write that was never acknowledged, or damage at the very end.
     pub torn: bool,
     /// Size on disk.

@@ -1,7 +1,7 @@
 //! Summaries of lineages, kept in the index as notes.
 //!
-//! A note is valid for the history that it was made of: the same beginning, the same erased events,
-//! and the chain hash at its end. A summary that has no valid note is folded again.
+//! A note is valid for the history from which it was made: the same beginning, the same erased
+//! events, and the chain hash at its end. A summary without a valid note is folded again.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ use crate::history::catalog::Catalog;
 /// The longest value of an outcome, as JSON in bytes. A longer one counts as absent.
 const OUTCOME_MAX: usize = 128;
 
-/// Events after which a long fold stores a note, so that one that is given up continues there.
+/// Events after which a long fold stores a note, so that a cancelled one continues there.
 const PART: u64 = 1 << 16;
 
 /// Summary of a lineage: see `docs/READING.md`.
@@ -57,7 +57,8 @@ impl TaskSummary {
 
     /// Returns the usage of all lineages, each event once; `None` if none was recorded.
     pub fn usage(&self) -> Option<Usage> {
-        // A root has no ancestor, so its own usage is all. The parent of another one may be gone.
+        // A root has no ancestor, so its own usage is all. The parent of another lineage may have
+        // been dropped.
         let known = |of: LineageId| self.lineages.iter().any(|lineage| lineage.lineage == of);
         Usage::sum(self.lineages.iter().map(|lineage| match lineage.parent {
             Some((parent, _)) if known(parent) => lineage.summary.own_usage(),
@@ -126,7 +127,7 @@ impl Catalog {
         Ok(all)
     }
 
-    /// Returns the stored summary of a lineage, if it is one of its history.
+    /// Returns the stored summary of a lineage, if it belongs to its history.
     fn summary_note(
         &self,
         (task, lineage): (TaskNo, LineageId),
@@ -225,7 +226,7 @@ struct Place {
 /// over it, or at the first event.
 fn begun(note: Option<Noted>, begin: Offset, entry: &LineageEntry, forks: &Forks) -> Begun {
     if let Some((note, summary)) = note {
-        // A note is made behind the fork.
+        // A note is made after the fork.
         return Begun { next: note.head.next, summary, fork: None };
     }
     let fork = entry.parent.as_ref().map(|parent| (parent.lineage, parent.offset));

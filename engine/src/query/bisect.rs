@@ -208,7 +208,7 @@ impl Bisect {
     ///
     /// - `Invalid`: the good end is bad, the bad end is good, one of them is skipped, or too many
     ///   states were skipped.
-    /// - Those of `ask` and of [`Engine::run_state`].
+    /// - Errors of `ask` and of [`Engine::run_state`].
     pub fn run<E: From<Error>>(
         &mut self,
         engine: &Engine,
@@ -235,7 +235,7 @@ impl Bisect {
     /// # Errors
     ///
     /// - `Invalid`: the condition holds at the good end, or after none of the events.
-    /// - Those of `holds` and of [`Engine::run_state`].
+    /// - Errors of `holds` and of [`Engine::run_state`].
     pub fn run_or_scan(
         &mut self,
         engine: &Engine,

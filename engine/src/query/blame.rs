@@ -40,7 +40,7 @@ pub struct Blame {
     pub user: Option<String>,
     /// The actor in its header.
     pub actor: Option<String>,
-    /// The value before; `None` if there was none.
+    /// The value before; `None` if it did not exist.
     pub before: Option<Value>,
     /// The value after; `None` if it was removed.
     pub after: Option<Value>,
@@ -50,7 +50,7 @@ pub struct Blame {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Blamed {
-    /// The value at the point; `None` if there is none.
+    /// The value at the point; `None` if it does not exist.
     pub value: Option<Value>,
     /// The changes, newest first; only the last one without `history`.
     pub changes: Vec<Blame>,
@@ -69,9 +69,9 @@ impl Query<'_> {
     ///
     /// # Errors
     ///
-    /// - `Invalid`: `pointer` is no pointer, or names the whole state or a whole list of messages
-    ///   or guidance, which every entry changes. Or values take over 32 MiB of memory (an object
-    ///   counts 640 bytes), one alone or all of a history.
+    /// - `Invalid`: `pointer` is not a pointer, or names the whole state or a whole list of
+    ///   messages or guidance, which every entry changes. Or values take over 32 MiB of memory (an
+    ///   object counts 640 bytes), one alone or all of a history.
     /// - Otherwise as [`Engine::run_state`].
     pub fn blame(&self, point: &Point, pointer: &str, history: bool) -> Result<Blamed> {
         if matches!(pointer, "/messages" | "/guidance") {

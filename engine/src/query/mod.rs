@@ -57,7 +57,7 @@ impl Query<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Query::tasks`], and those of reading events.
+    /// As [`Query::tasks`], and errors of reading events.
     pub fn summaries(&self, query: &TaskQuery) -> Result<Page<TaskSummary>> {
         self.engine.view().summaries(query)
     }

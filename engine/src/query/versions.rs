@@ -52,7 +52,7 @@ impl Query<'_> {
     }
 
     /// Returns the summary of the task with a number; `None` if the task was deleted. If its events
-    /// cannot be read, it says so.
+    /// cannot be read, it has the error.
     ///
     /// # Errors
     ///

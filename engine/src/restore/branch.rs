@@ -167,7 +167,7 @@ impl Engine {
             return Err(Error::invalid(why));
         }
         if let Some(mark) = append.marked() {
-            // A hook is asked on the lineage of the point: the branch is not there yet.
+            // Hooks see the lineage of the point: the branch does not exist yet.
             let from = Lineage::new(self, point.no, point.lineage, None)?.with_hooks()?;
             from.ask_hooks(Some(&mark))?;
         }
@@ -206,7 +206,7 @@ impl Engine {
             && !inner.options.hooks.is_empty()
         {
             let marked = self.query().checkpoint(&id.to_string());
-            // The branch is there, whatever can be told of it.
+            // The branch exists, even if its report fails.
             if let (Ok(marked), Ok(task)) = (marked, lineage.with_hooks()) {
                 task.tell_hooks(&marked);
             }
@@ -302,7 +302,7 @@ impl Engine {
         let mut found = None;
         catalog.log().walk(&keys::uses_of_key(task, key), &mut |entry, _| {
             let lineage = keys::tail_lineage(entry);
-            // A dropped lineage is none.
+            // A dropped lineage does not count.
             let Ok(entry) = catalog.lineage(task, lineage) else { return Ok(()) };
             if entry.parent == Some(*at) && entry.lineage_type == LineageType::Branch {
                 found = found.max(Some(lineage));

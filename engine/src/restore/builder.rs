@@ -134,7 +134,7 @@ impl<'a> Restore<'a> {
         self
     }
 
-    /// Sets what is restored. Default: the state, and with a participant everything. With
+    /// Sets the scope of the restore. Default: the state, and with a participant everything. With
     /// [`Scope::Files`] state and conversation stay the same: the new lineage begins at the head.
     pub fn scope(mut self, scope: Scope) -> Self {
         self.scope = Some(scope);
@@ -198,7 +198,7 @@ impl<'a> Restore<'a> {
     ///
     /// # Errors
     ///
-    /// Those of the participants, and:
+    /// Errors of the participants, and:
     ///
     /// - `Conflict`: a path, or the state of the folder, prevents the restore, the head of the
     ///   active lineage is not the expected one, the key was used for something else, or the

@@ -50,7 +50,7 @@ impl Engine {
     }
 
     /// Commits the restore of a state. Returns the task and the lineage that it left; `None` if
-    /// another caller with the same key came first.
+    /// another caller with the same key was first.
     fn restored(
         &self,
         point: &Point,

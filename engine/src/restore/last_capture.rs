@@ -83,7 +83,7 @@ impl Engine {
             return Ok(Vec::new());
         };
         let Some(content) = self.inner.catalog.log().get_chunk(&ChunkId(root.0))? else {
-            // It is lost. No event may name what is not there.
+            // It is lost. No event may name missing content.
             return Ok(Vec::new());
         };
         // The counts are informational. If they cannot be read they are 0, and the root is still
@@ -111,8 +111,8 @@ impl Task {
     }
 
     /// Returns the activations that left the files of the folder as they were, in order: each
-    /// [switch](Engine::switch), redo and undo of the state behind which the lineage that it made
-    /// active names another capture than the folder's last one.
+    /// [switch](Engine::switch), redo and undo of the state after which the activated lineage names
+    /// another capture than the folder's last one.
     ///
     /// # Errors
     ///

@@ -27,8 +27,8 @@ impl Engine {
 
 impl Restores<'_> {
     /// Returns the restores that began and have not ended, because the process died or another
-    /// program changed the files to restore: see [`Restores::recover`]. A restore that a thread of
-    /// this process is doing is none of them.
+    /// program changed the files to restore: see [`Restores::recover`]. A restore that runs on a
+    /// thread of this process is not pending.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ impl Restores<'_> {
     ///
     /// - `Unavailable`: a participant is missing, or a thread of this process is doing the restore.
     /// - `NotFound`: the restore is not pending.
-    /// - Those of the participants. The restore then stays pending.
+    /// - Errors of the participants. The restore then stays pending.
     pub fn recover(&self, pending: &PendingRestore, with: &[Arc<dyn Participant>]) -> Result<()> {
         self.engine.check_writable()?;
         self.check_interrupted(pending)?;
@@ -92,7 +92,7 @@ impl Restores<'_> {
     /// # Errors
     ///
     /// - `Conflict`: a participant of the same name has joined the task.
-    /// - Those of [`Restores::recover`], if a restore is pending.
+    /// - Errors of [`Restores::recover`], if a restore is pending.
     pub fn join(&self, task: &Task, participant: Arc<dyn Participant>) -> Result<Participation> {
         let joined = self.engine.inner.participants.add(task, participant)?;
         if let Some(entry) = self.engine.inner.catalog.pending(task.no())? {

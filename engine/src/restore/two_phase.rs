@@ -31,7 +31,7 @@ struct RestoreTarget<'a> {
     description: Option<&'a str>,
     conditions: &'a Conditions,
     /// For an undo: the current epoch, the lineage to activate again, and the epoch that the next
-    /// undo goes back to.
+    /// undo restores.
     undoes: Option<(Epoch, LineageId, Option<Epoch>)>,
 }
 
@@ -135,7 +135,7 @@ impl Engine {
         with: &[Arc<dyn Participant>],
         error: Error,
     ) -> Error {
-        // Only the next open shows if the commit is there (I11).
+        // Only the next opening shows whether the commit is durable (I11).
         if self.inner.catalog.log().is_poisoned() {
             return error;
         }
@@ -214,7 +214,7 @@ impl Engine {
         let no = task.no();
         let _structure = inner.structure()?;
         let (epoch, active) = inner.catalog.active(no)?;
-        // An undo takes back the activation that it found, and no later one.
+        // An undo reverts the activation that it found, and no later one.
         let is_moved = target.undoes.is_some_and(|(undone, ..)| undone != epoch);
         if is_moved || epoch != task.epoch() {
             let lineage = active.lineage;

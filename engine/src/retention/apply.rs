@@ -221,8 +221,9 @@ impl Retention<'_> {
         Ok(removed)
     }
 
-    /// Removes unneeded events: those of each task in one commit, after the bases are durable. A
-    /// task with a lineage that grew in between is tried again, since it may have a new checkpoint.
+    /// Removes unneeded events: the events of each task in one commit, after the bases are durable.
+    /// A task with a lineage that grew in between is tried again, since it may have a new
+    /// checkpoint.
     fn trim(&self, policy: &Policy, group: &mut Group<'_>) -> Result<()> {
         let inner = &self.engine.inner;
         let _storing = inner.catalog.log().storing();
@@ -278,7 +279,7 @@ impl Retention<'_> {
 
     /// Makes the bases that a trim of a task is going to need, before the structure is locked:
     /// restores and branches wait for the lock, and a state may have to be folded. A base that
-    /// cannot be made is left to [`Retention::make_bases`], which tells of it.
+    /// cannot be made is left to [`Retention::make_bases`], which reports it.
     fn bases_ahead(&self, task: &TaskPlan, policy: &Policy) -> BasesAhead {
         let inner = &self.engine.inner;
         let control = || inner.catalog.head(LogId::control(task.no));

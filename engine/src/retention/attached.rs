@@ -1,8 +1,8 @@
 //! Attached data, when checkpoints or events are removed.
 //!
-//! Data goes with the last checkpoint that has its alias. What is attached to another checkpoint,
-//! or to one that is not marked yet, outlives its event: before a cleanup removes the event, the
-//! data is appended again.
+//! Data is removed with the last checkpoint that has its alias. Data of another checkpoint, or of
+//! one that is not marked yet, outlives its event: before a cleanup removes the event, the data is
+//! appended again.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -26,11 +26,11 @@ const BYTES_EACH: usize = 4 << 20;
 /// Maximum attempts to remove checkpoints with attached data while their lineages grow.
 const REMOVE_TRIES: u32 = 4;
 
-/// The checkpoint of attached data in the event that removes it: its place says all.
+/// The checkpoint of attached data in the event that removes it: its place is sufficient.
 const OF_NONE: CheckpointId = CheckpointId(Hash::ZERO.0);
 
 impl Retention<'_> {
-    /// Removes checkpoints, and what is attached to these alone. If one of their aliases is marked
+    /// Removes checkpoints, and the data attached to these alone. If one of their aliases is marked
     /// anew at each attempt, or may be, the data stays.
     pub(crate) fn remove(
         &self,
@@ -47,7 +47,7 @@ impl Retention<'_> {
         self.commit_control(task, removal_of(policy, removed))
     }
 
-    /// Returns the commit that removes checkpoints, and what is attached to these alone. It fails
+    /// Returns the commit that removes checkpoints, and the data attached to these alone. It fails
     /// with `Conflict` if one of their aliases may have been marked anew since.
     pub(crate) fn removal(
         &self,
@@ -131,9 +131,9 @@ impl Retention<'_> {
         Ok(removal_of(&policy, &removed))
     }
 
-    /// Appends the data of an alias again that counts and whose event a trim removes, unless that
-    /// was done before. What it replaced is removed too, since the new event counts before other
-    /// data.
+    /// Appends the valid data of an alias again whose event a trim removes, unless that was done
+    /// before. Data that it replaced is removed too, since the new event takes precedence over
+    /// other data.
     fn append_again(
         &self,
         task: TaskNo,
@@ -187,7 +187,7 @@ impl Carried<'_> {
         Ok(())
     }
 
-    /// Appends what was pushed since the last call.
+    /// Appends the data that was pushed since the last call.
     fn append(&mut self) -> Result<()> {
         let bodies = std::mem::take(&mut self.bodies);
         self.bytes = 0;

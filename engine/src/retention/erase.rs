@@ -109,7 +109,7 @@ pub(super) fn each_body(
     Ok(next)
 }
 
-/// A base, and the events that its lineage inherited of another one.
+/// A base, and the events that its lineage inherited from another one.
 pub(super) struct BaseOver {
     lineage: LineageId,
     offset: Offset,
@@ -117,7 +117,7 @@ pub(super) struct BaseOver {
 }
 
 impl BaseOver {
-    /// Returns `true` if its state was made of an event.
+    /// Returns `true` if an event contributed to its state.
     pub(super) fn holds(&self, event: Offset) -> bool {
         event < self.offset && self.inherited.contains(&event)
     }

@@ -41,7 +41,7 @@ struct Removal {
 
 impl Retention<'_> {
     /// Removes all checkpoints that a query finds, except pinned ones, and erases the bodies of the
-    /// events of their steps, and of what is attached to these checkpoints alone, as
+    /// events of their steps, and of the data attached to these checkpoints alone, as
     /// [`Retention::erase`] does. The query's page is ignored.
     ///
     /// The *step* of a checkpoint is what its lineage appended before the marked point, since the
@@ -75,7 +75,7 @@ impl Retention<'_> {
     ///
     /// With these nothing is removed:
     ///
-    /// - Those of [`Query::checkpoints`](crate::query::Query::checkpoints).
+    /// - Errors of [`Query::checkpoints`](crate::query::Query::checkpoints).
     /// - `Invalid`: the reason has more than 1,024 bytes, or one task has more to remove than one
     ///   append may have.
     /// - `Conflict`: a lineage begins with a base whose state includes an event of a step, or data

@@ -216,7 +216,7 @@ impl History {
         at < self.floor.offset && span.is_some_and(|(from, to)| (from..to).contains(&place.offset))
     }
 
-    /// Returns the floor as a checkpoint that needs the events behind it.
+    /// Returns the floor as a checkpoint that needs the events after it.
     fn as_kept(&self) -> KeptMark {
         let Floor { lineage, offset } = self.floor;
         let lineage = self.ancestry.owner(offset).unwrap_or(lineage);

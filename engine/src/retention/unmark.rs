@@ -11,7 +11,7 @@ use crate::history::checkpoint::Checkpoint;
 use crate::history::lists::CheckpointQuery;
 
 impl Retention<'_> {
-    /// Removes checkpoints, and what is attached to them alone. Their events stay until a cleanup
+    /// Removes checkpoints, and the data attached to them alone. Their events stay until a cleanup
     /// finds them unneeded.
     ///
     /// # Errors
@@ -46,8 +46,8 @@ impl Retention<'_> {
         Ok(())
     }
 
-    /// Removes all checkpoints that a query finds, except pinned ones, such as those of one run by
-    /// its metadata. Returns their number. The query's page is ignored.
+    /// Removes all checkpoints that a query finds, except pinned ones, such as the checkpoints of
+    /// one run by its metadata. Returns their number. The query's page is ignored.
     ///
     /// ```
     /// use milepost::events::Message;

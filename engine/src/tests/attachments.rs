@@ -18,13 +18,13 @@ enum Op {
     Attach(u8, Vec<(u8, i64, usize)>),
     Mark(u8),
     Unmark(f64),
-    /// Goes back to a point in the history, by its share.
+    /// A restore to a point in the history, by its share.
     Restore(f64),
     Switch(f64),
     CleanUp(usize, bool),
     /// Keeps some checkpoints by their ids.
     KeepOnly(Vec<f64>),
-    /// Removes what is before a point in the history, by its share.
+    /// Removes the events before a point in the history, by its share.
     TrimBefore(f64),
     Compact,
     Reopen,

@@ -12,11 +12,11 @@ use crate::{Append, Engine, ErrorKind, Mark, Options, Task};
 /// An operation on the task. Keys are few, so that they meet.
 #[derive(Debug, Clone)]
 enum Op {
-    /// Events by key; `true` for other content under it. `true` for a mark behind them.
+    /// Events by key; `true` for other content under it. `true` for a mark after them.
     Append(Vec<(u8, bool)>, bool),
     /// An append under one key.
     Single(u8, u8),
-    /// Goes back to a point in the history, by its share.
+    /// A restore to a point in the history, by its share.
     Restore(f64),
     CleanUp,
     Reopen,

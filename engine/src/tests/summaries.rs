@@ -18,7 +18,7 @@ use crate::{Body, Engine, Mark, Options, Result, Task};
 enum Op {
     Append(Vec<Body>),
     Mark,
-    /// Goes back to a point in the history, by its share.
+    /// A restore to a point in the history, by its share.
     Restore(f64),
     Branch(f64),
     Erase(f64),

@@ -219,7 +219,7 @@ fn a_call_that_is_repeated_under_its_key_is_done_once() {
     assert!(matches!(as_it_is.unwrap_err().detail(), Some(Detail::Head(head)) if head.next == 2));
 }
 
-/// A hook that keeps the points of restores, and refuses when told to.
+/// A hook that keeps the points of restores, and refuses them on demand.
 #[derive(Default)]
 struct Restores(Mutex<(Vec<String>, bool)>);
 

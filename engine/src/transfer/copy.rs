@@ -15,8 +15,8 @@ impl Engine {
     /// present heads, and its owner. Ids of checkpoints and hashes are other ones, as of a task
     /// that is imported as a copy. Contents over 256 KiB and captured folders take no space again.
     ///
-    /// The events are copied in several commits, and the last one shows the task. What a process
-    /// that ends before has copied is deleted by the next open of the store.
+    /// The events are copied in several commits, and the last one shows the task. If the process
+    /// ends before, the next opening of the store deletes the incomplete copy.
     ///
     /// ```
     /// use milepost::events::Message;

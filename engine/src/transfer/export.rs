@@ -99,9 +99,9 @@ impl Export {
     ///
     /// # Errors
     ///
-    /// - Those of [`Export::check`], which is called first.
+    /// - Errors of [`Export::check`], which is called first.
     /// - `Corrupt`: content of the task is damaged or lost.
-    /// - Those of `give`.
+    /// - Errors of `give`.
     pub fn task<E: From<Error>>(
         &mut self,
         id: &str,

@@ -36,7 +36,7 @@ pub(super) struct TaskImport {
     gathered: (usize, usize),
     /// Events that the next commit erases.
     erased: Vec<(LineageId, Offset)>,
-    /// Events that came without their bodies, and the hashes of these.
+    /// Events that came without their bodies, and the hashes of the bodies.
     withheld: Vec<(LineageId, Offset, Hash)>,
 }
 
@@ -248,7 +248,7 @@ impl TaskImport {
         }
     }
 
-    /// Appends to the control log that the withheld events are erased, behind its events in the
+    /// Appends to the control log that the withheld events are erased, after its events in the
     /// file.
     fn erase_withheld(&mut self, engine: &Engine) -> Result<()> {
         let erased = engine.inner.catalog.erased_of(self.no);

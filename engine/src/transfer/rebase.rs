@@ -92,7 +92,7 @@ impl Rebase {
             }
             renewed.header = header.encode();
         }
-        // What is shown of a withheld body may fit inline.
+        // The shown part of a withheld body may fit inline.
         if !matches!(&event.body, ExportBody::Chunked { payload: known, ends }
             if *known == payload && *ends != [0, 0])
         {
@@ -186,7 +186,7 @@ impl Rebase {
                     lineage: trimmed.lineage,
                     head: Head { next: trimmed.offset, hash: trimmed.hash },
                 };
-                // A base that a later one replaced is gone.
+                // A base that a later one replaced is removed.
                 if taking.task.begins.contains(&begin) {
                     trimmed.base = base_of(taking, engine, trimmed.base)?;
                 }
@@ -229,7 +229,7 @@ impl Rebase {
 
     fn parent(&self, taking: &mut TaskImport, engine: &Engine, parent: &mut Parent) -> Result<()> {
         let Parent { lineage, offset, hash } = parent;
-        // Where the parent was dropped, so was this lineage, or it begins with a base.
+        // If the parent was dropped, so was this lineage, or it begins with a base.
         renew_hash(taking, engine, *lineage, (*offset, hash)).map(drop)
     }
 }
@@ -252,8 +252,8 @@ fn is_stored(engine: &Engine, root: &Hash) -> bool {
     tree_walk::check_root(ChunkId(root.0), &|id| log.get_chunk(id)).is_ok()
 }
 
-/// Replaces the hash at a point by that of the copy. Where the events were trimmed or dropped there
-/// is none: it stays, and the result is `false`.
+/// Replaces the hash at a point by that of the copy. If the events there were trimmed or dropped,
+/// the hash stays, and the result is `false`.
 fn renew_hash(
     taking: &mut TaskImport,
     engine: &Engine,
@@ -281,7 +281,7 @@ fn hash_at(
     {
         return Ok(log_state.head.hash);
     }
-    // The chain of a trimmed lineage begins there, before its first event came.
+    // The chain of a trimmed lineage begins there, before its first remaining event.
     let mut begins = taking.task.begins.iter();
     if let Some(begin) = begins.find(|begin| (begin.lineage, begin.head.next) == (lineage, offset))
     {

@@ -87,7 +87,7 @@ fn files(engine: &Engine, event: &ExportEvent, record: &RecordRef<'_>) -> Result
     })
 }
 
-/// Refuses a lineage that does not begin as the control log says, and a base without all of its
+/// Refuses a lineage whose beginning contradicts the control log, and a base without all of its
 /// chunks.
 pub(super) fn beginning(
     engine: &Engine,

@@ -14,8 +14,8 @@ use crate::history::erased::is_erasable;
 const WITHHELD: &str = "withheld";
 
 impl ExportEvent {
-    /// Returns `true` if an import that keeps identity accepts the event without its body. Others
-    /// build on the other events: those of control logs, and those that
+    /// Returns `true` if an import that keeps identity accepts the event without its body. Other
+    /// events depend on the remaining ones: on events of control logs, and on those that
     /// [`Retention::erase`](crate::retention::Retention::erase) refuses.
     ///
     /// # Errors
@@ -27,8 +27,8 @@ impl ExportEvent {
     }
 }
 
-/// Returns the lineage and the hash of a withheld body, if it is one. Fails if only a copy can have
-/// the event.
+/// Returns the lineage and the hash of a withheld body; `None` for any other item. Fails if only a
+/// copy can have the event.
 pub(super) fn of(event: &ExportEvent) -> Result<Option<(LineageId, Hash)>> {
     let ExportBody::Withheld { hash, .. } = event.body else {
         return Ok(None);

@@ -111,7 +111,7 @@ impl Anchor {
             }
             if origin.0 != id.task {
                 let entry = catalog.task_ever(id.task)?;
-                // A task that is being imported is not visible until all of it is there.
+                // An imported task becomes visible when it is complete.
                 if entry.is_prepared() {
                     continue;
                 }
@@ -152,7 +152,7 @@ impl Anchor {
     /// # Errors
     ///
     /// - `NotFound`, `Unavailable`: the file cannot be read.
-    /// - Otherwise those of parsing a string.
+    /// - Otherwise errors of parsing a string.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let text = std::fs::read_to_string(path).map_err(|e| files::io("read", path, &e))?;
@@ -245,7 +245,7 @@ impl std::str::FromStr for Anchor {
 
     /// Reads the JSON form.
     ///
-    /// `Corrupt`: the text is no anchor, or its digest differs. `Unsupported`: a newer version
+    /// `Corrupt`: the text is not an anchor, or its digest differs. `Unsupported`: a newer version
     /// wrote it.
     fn from_str(text: &str) -> Result<Self> {
         #[derive(Deserialize)]

@@ -4,7 +4,7 @@
 //! unknown values by NaN. postcard keeps each float bit for bit through serde, and its bytes are
 //! specified, so that other releases of postcard can read them.
 //!
-//! A checksum is not needed: the log checks what it returns.
+//! A checksum is not needed: the log checks its content.
 
 use milepost::events::Data;
 use milepost::{Error, ErrorKind, Result};

@@ -1,4 +1,4 @@
-//! A run that was killed, or taken back, ends as one that was left alone: bit for bit.
+//! A run that was killed, or restored, ends like an uninterrupted one: bit for bit.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::os::unix::process::ExitStatusExt;
@@ -15,7 +15,7 @@ use milepost::{LineageId, Options, Task};
 use milepost_example_argmin::rosenbrock::{self, ITERATIONS, Progress, Simplex};
 use milepost_example_argmin::{EVENT_NAME, LogCheckpoint};
 
-/// What the system calls the end by `std::process::abort`.
+/// The signal of `std::process::abort`.
 const SIGABRT: i32 = 6;
 
 /// The checkpoint of a task, every ten iterations.
@@ -81,8 +81,8 @@ fn program(store: &Path, stop_after: Option<u64>) -> Output {
     command.output().unwrap()
 }
 
-/// Runs the program to its end through kills after so many iterations, and gives how many kills
-/// that took.
+/// Runs the program to its end through kills after a number of iterations, and returns the number
+/// of kills.
 fn run_with_kills(store: &Path, stop_after: u64) -> u64 {
     for kills in 0..20 {
         let output = program(store, Some(stop_after));
@@ -180,7 +180,7 @@ fn a_restored_run_goes_on_in_a_new_lineage_and_the_old_one_keeps_its_end() {
     assert_eq!(old.head().unwrap(), head);
     assert_eq!(labels(&engine, lineage), every_ten(10..=200));
     assert_same_end(&load(&old).unwrap().unwrap().1, &end);
-    // What still holds the old activation cannot add to it.
+    // A handle with the old activation cannot append.
     let refused = checkpoint(&old).save(&rosenbrock::simplex(), &end);
     let refused = refused.unwrap_err().downcast::<Error>().unwrap();
     assert_eq!(refused.kind(), ErrorKind::Conflict);

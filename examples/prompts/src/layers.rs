@@ -93,7 +93,7 @@ fn reflect(view: &View, place: Place, model: Model, asked: &mut impl Ask) -> Res
     let rules = Json::from_value(&rules)?;
     let mut bodies = vec![Body::from(RulesChanged { rules }), artifact(CANDIDATES, &waiting)?];
     let mut patch = Vec::new();
-    // Of equal scores the first candidate wins.
+    // The first candidate wins a tie.
     let best = candidates.iter().rev().max_by_key(|(_, points)| points);
     if let Some((prompt, points)) = best.filter(|(_, points)| Some(*points) > view.score()) {
         let prompt = prompt.clone();

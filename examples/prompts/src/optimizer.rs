@@ -48,7 +48,7 @@ pub fn options() -> RunOptions {
 /// A progress message of the optimizer.
 #[derive(Debug)]
 pub enum Told<'a> {
-    /// It asks the model, because the log does not have the answer.
+    /// Asks the model, because the log does not have the answer.
     Asks {
         /// The layer.
         place: Place,

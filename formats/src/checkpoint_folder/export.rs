@@ -152,8 +152,8 @@ impl Ids {
     }
 }
 
-/// Returns the name of a file: its id, unless that is no name of a checkpoint file, or taken by
-/// another task; otherwise a hash of both.
+/// Returns the name of a file: its id, unless that is not a valid name of a checkpoint file, or
+/// taken by another task; otherwise a hash of both.
 fn name(task: &str, id: &str, taken: &mut HashSet<String>) -> String {
     let own = format!("{id}.json");
     let fits = is_checkpoint(own.as_ref()) && own.len() <= NAME_MAX && !own.contains('/');

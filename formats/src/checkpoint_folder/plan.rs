@@ -106,7 +106,7 @@ fn task_name(
         })
 }
 
-/// Returns the entries by step, time and id. Names are no order: step 10 sorts before step 9.
+/// Returns the entries by step, time and id. Names have no order: step 10 sorts before step 9.
 fn ordered(mut entries: Vec<PlannedFile>, files: &mut Files<'_>) -> Vec<PlannedFile> {
     // A file named by its checkpoint's id is preferred; others are copies of it.
     entries.sort_by_key(|entry| (Reverse(is_named_by_id(entry)), entry.path.clone()));

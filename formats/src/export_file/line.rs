@@ -344,7 +344,7 @@ fn kind_and_body(form: &EventForm<'_>, log: LogKind) -> Result<(u16, ExportBody)
     }
 }
 
-/// Returns the body of an event that is withheld or trusted, if it is one.
+/// Returns the body of an event, if it is withheld or trusted.
 fn withheld(form: &EventForm<'_>, log: LogKind) -> Result<Option<ExportBody>, String> {
     if form.previous.is_some() && !form.trusted {
         return Err("`previous` is for an event that is `trusted`".to_owned());

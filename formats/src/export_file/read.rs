@@ -138,8 +138,8 @@ impl ExportImport {
     ///
     /// # Errors
     ///
-    /// `Invalid`: the input is no export. `Corrupt`: its first line is damaged. `Io`: it cannot be
-    /// read.
+    /// `Invalid`: the input is not an export. `Corrupt`: its first line is damaged. `Io`: it cannot
+    /// be read.
     pub fn begin(input: ExportInput) -> Result<Self> {
         let ExportInput { name, length, reader } = input.checked()?;
         let mut reader = ExportReader::new(reader, LINE_MAX);
@@ -265,7 +265,7 @@ fn is_only_copied(line: &ExportLine) -> bool {
     }
 }
 
-/// Returns the error of a line that is no line of an export.
+/// Returns the error of a line that does not belong to an export.
 fn damaged(name: &str, InvalidLine { line, reason }: InvalidLine) -> Error {
     let place = format!("{name}, line {line}");
     Error::corrupt(reason).at(place).remedied_by(Remedy::ExportAgain)
@@ -316,7 +316,7 @@ impl<R: BufRead> ExportReader<R> {
     ///
     /// # Errors
     ///
-    /// The line is no header.
+    /// The line is not a header.
     pub fn header(&mut self) -> Result<ExportHeader, InvalidLine> {
         match self.line()? {
             Some(ExportLine::Header(header)) => {

@@ -22,13 +22,14 @@ use crate::error::{Error, Result};
 /// Number of places of a find that are named.
 const PLACES: usize = 5;
 
-/// Events that an export withholds, and what it found in them.
+/// Events that an export withholds, and the secrets found in them.
 pub struct Withholding {
     /// Patterns of texts that are withheld; `None` if no text is searched.
     patterns: Option<Patterns>,
     /// The length of the longest texts, in bytes of their JSON.
     longest: usize,
-    /// Erased events whose headers were redacted. The hashes of their bodies would tell these.
+    /// Erased events whose headers were redacted. The hashes of their bodies would reveal the
+    /// headers.
     erased: HashSet<(LineageId, Offset)>,
     hashes: SparseHashes,
     /// The events that were withheld so far.
@@ -77,7 +78,7 @@ impl Withholding {
     ///
     /// # Errors
     ///
-    /// `Invalid`: a text is no regular expression, or matches the empty text.
+    /// `Invalid`: a text is not a regular expression, or matches the empty text.
     pub fn new(secrets: bool, withhold: &[String], longest: usize) -> Result<Self> {
         let patterns = match secrets || !withhold.is_empty() {
             true => {
@@ -111,7 +112,7 @@ impl Withholding {
         self.patterns.is_some()
     }
 
-    /// Returns what was withheld so far.
+    /// Returns the events withheld so far.
     pub fn withheld(&self) -> &Withheld {
         &self.withheld
     }
@@ -166,7 +167,7 @@ impl Withholding {
         text(&form)
     }
 
-    /// Returns what may be shown of the body of an event.
+    /// Returns the part of an event's body that may be shown.
     fn shown(&mut self, place: &str, event: &ExportEvent, kind: u16) -> Result<Shown, String> {
         let payload = match &event.body {
             ExportBody::Inline(payload) | ExportBody::Chunked { payload, .. } => payload,

@@ -19,7 +19,7 @@ pub type Sink<'a> = dyn FnMut(&[u8]) -> io::Result<()> + 'a;
 
 /// The parts of events that an export has.
 pub enum Content<'a> {
-    /// All of it.
+    /// The whole of it.
     Whole,
     /// Bodies and headers without secrets, and without salts and hashes.
     Redacted(&'a dyn Redact),
@@ -44,7 +44,7 @@ impl<'a> ExportWriter<'a> {
     ///
     /// # Errors
     ///
-    /// Those of the destination.
+    /// Errors of the destination.
     pub fn begin(
         sink: &'a mut Sink<'a>,
         header: &ExportHeader,
@@ -69,7 +69,7 @@ impl<'a> ExportWriter<'a> {
     ///
     /// # Errors
     ///
-    /// Those of the destination, and events that cannot be redacted.
+    /// Errors of the destination, and events that cannot be redacted.
     pub fn write(&mut self, carried: &ExportItem<'_>) -> io::Result<()> {
         match carried {
             ExportItem::Task(task) => {
@@ -114,7 +114,7 @@ impl<'a> ExportWriter<'a> {
     ///
     /// # Errors
     ///
-    /// Those of the destination.
+    /// Errors of the destination.
     pub fn end(mut self) -> io::Result<Counts> {
         let end = End { end: self.counts, digest: Hash(*self.digest.finalize().as_bytes()) };
         self.put(text(&end))?;

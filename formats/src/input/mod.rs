@@ -13,7 +13,7 @@ use crate::error::{Error, Remedy, Result};
 /// Number of bytes read to detect the format.
 const START: usize = 64 << 10;
 
-/// Number of bytes read of a file whose first bytes do not tell the format.
+/// Number of bytes read of a file whose first bytes do not identify the format.
 const START_MAX: usize = 4 << 20;
 
 /// An input that is read once, in order.
@@ -38,7 +38,7 @@ impl RunInput {
     ///
     /// # Errors
     ///
-    /// `Io`: the path is no file that can be read. `Invalid`: the file is empty.
+    /// `Io`: the path is not a readable file. `Invalid`: the file is empty.
     pub fn open(path: &Path) -> Result<Self> {
         if path.as_os_str() == "-" {
             let reader: Reader = BufReader::with_capacity(START, Box::new(io::stdin()));

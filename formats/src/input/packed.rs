@@ -11,7 +11,7 @@ use zstd::stream::read::Decoder;
 /// The largest window of zstd, as a power of two: what its command uses with its highest levels.
 const WINDOW_LOG_MAX: u32 = 27;
 
-/// The most bytes that a file unpacks to: so many times its own, and in all.
+/// Limits of the unpacked size of a file: a multiple of its own size, and a maximum.
 const RATIO_MAX: u64 = 1000;
 const UNPACKED_MAX: u64 = 8 << 30;
 

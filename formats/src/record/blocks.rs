@@ -75,7 +75,7 @@ fn message(role: &str, content: Json) -> Body {
     Message { role: role.to_owned(), content: Some(content), name: None, extra: None }.into()
 }
 
-/// Turns blocks into one message: text if it is one plain text, otherwise the blocks.
+/// Converts blocks into one message: text if it is one plain text, otherwise the blocks.
 fn joined(role: &str, blocks: &mut Vec<Object>) -> Option<Body> {
     let mut blocks = std::mem::take(blocks);
     let alone = match blocks.as_mut_slice() {

@@ -40,7 +40,8 @@ pub struct Branches {
     opened: HashMap<String, (LineageId, Offset)>,
     /// The lineages from before this recording; empty if the task is new.
     existing: Vec<Lineage>,
-    /// The lineage that continues at the end of another, by that other. Both are the same branch.
+    /// The lineage that continues at the end of another, by the other one. Both are the same
+    /// branch.
     continuations: HashMap<LineageId, LineageId>,
 }
 
@@ -170,8 +171,8 @@ impl Branches {
         task.ok_or_else(|| Error::bug("an event on a branch that is not there"))
     }
 
-    /// Opens a branch at a point of another, and returns its index. If the history continues on the
-    /// new branch, the task is restored to that point.
+    /// Opens a branch at a point of another branch, and returns its index. If the history continues
+    /// on the new branch, the task is restored to that point.
     pub fn fork(
         &mut self,
         from: usize,

@@ -1,5 +1,5 @@
-//! Lineages that continue in the file of another session: an agent was taken back, and works on
-//! under a new id.
+//! Lineages that continue in the file of another session: an agent was rewound, and continues under
+//! a new id.
 
 use milepost::query::{LineageInfo, TaskQuery};
 use milepost::{Engine, ErrorKind, LineageId};
@@ -18,11 +18,11 @@ pub fn session_description(session: &str) -> String {
 }
 
 /// Returns the task and the lineage that a session continues, if its id is not the one of a task:
-/// an agent was taken back, and continues in a new file.
+/// an agent was rewound, and continues in a new file.
 ///
 /// # Errors
 ///
-/// Those of reading the lists of tasks and lineages.
+/// Errors of reading the lists of tasks and lineages.
 pub fn continued(engine: &Engine, session: &str) -> Result<Option<(String, LineageId)>> {
     match engine.task(session) {
         Err(error) if error.kind() == ErrorKind::NotFound => {}

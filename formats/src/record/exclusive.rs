@@ -1,5 +1,5 @@
-//! One import at a time into each task. An import looks for what is recorded already and appends
-//! the rest; two at once would both append it.
+//! One import at a time into each task. An import finds the recorded part and appends the rest; two
+//! at once would both append it.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ type Target = (Option<PathBuf>, String);
 static TARGETS: Mutex<Option<HashSet<Target>>> = Mutex::new(None);
 static RELEASED: Condvar = Condvar::new();
 
-/// Interval of looks at a caller that may have given up.
+/// Interval between two checks of a caller that may be gone.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// The right to import into a task, until it is dropped.

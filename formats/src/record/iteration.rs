@@ -159,7 +159,7 @@ pub fn control(word: &str) -> Option<RunControl> {
     all.into_iter().find(|control| control.name() == word)
 }
 
-/// Returns JSON without white space between its tokens, or the reason why it is none.
+/// Returns JSON without white space between its tokens, or the reason why it is not JSON.
 pub fn json(text: &str) -> Converted<Json> {
     check_depth(text)?;
     let whole = Json::new(text).map_err(|error| error.to_string())?;
@@ -171,7 +171,7 @@ pub fn phase(json: &Json) -> String {
     as_text(json).unwrap_or_else(|| json.text().to_owned())
 }
 
-/// Returns the artifacts by name. A field that is `null` is no artifact.
+/// Returns the artifacts by name. A field that is `null` is not an artifact.
 pub fn artifacts(json: &Json) -> BTreeMap<String, Json> {
     let all = fields_of(json.text()).unwrap_or_else(|| vec![(ARTIFACTS.to_owned(), json.clone())]);
     all.into_iter().filter(|(_, value)| !value.is_null()).collect()

@@ -85,8 +85,8 @@ impl<R: BufRead> Lines<R> {
         self.input.buffered()
     }
 
-    /// Reads and parses the next line, or returns a further part of a damaged one. Errors are those
-    /// of the input.
+    /// Reads and parses the next line, or returns a further part of a damaged one. Returns the
+    /// errors of the input.
     pub fn next_line(&mut self) -> io::Result<EventLine> {
         if let Some(ready) = self.ready.pop_front() {
             return Ok(ready);
@@ -112,7 +112,7 @@ impl<R: BufRead> Lines<R> {
         Ok(self.ready.pop_front().unwrap_or(EventLine::Blank))
     }
 
-    /// Reads the next line without parsing it. Errors are those of the input.
+    /// Reads the next line without parsing it. Returns the errors of the input.
     pub fn next_text(&mut self) -> io::Result<Text<'_>> {
         let length = self.input.advance()?;
         Ok(match length {

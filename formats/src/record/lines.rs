@@ -18,7 +18,7 @@ pub trait LineStore {
     ///
     /// # Errors
     ///
-    /// Those of the store.
+    /// Errors of the store.
     fn open(&self, task: &str, user: &str) -> Result<Box<dyn LineSink + '_>>;
 
     /// Returns the flag that ends the recording.
@@ -34,7 +34,7 @@ pub trait LineSink {
     ///
     /// # Errors
     ///
-    /// Those of the store. A refused event is none.
+    /// Errors of the store. A refused event is not an error.
     fn push(&mut self, number: u64, body: Body, _bytes: usize) -> Result<()> {
         self.push_alone(number, body, None).map(drop)
     }
@@ -52,7 +52,7 @@ pub trait LineSink {
     ///
     /// # Errors
     ///
-    /// Those of the store.
+    /// Errors of the store.
     fn flush(&mut self) -> Result<()> {
         Ok(())
     }
@@ -62,7 +62,7 @@ pub trait LineSink {
     ///
     /// # Errors
     ///
-    /// Those of the store.
+    /// Errors of the store.
     fn push_alone(
         &mut self,
         number: u64,
@@ -74,7 +74,7 @@ pub trait LineSink {
     ///
     /// # Errors
     ///
-    /// `Engine`, with an `Invalid` of the engine: the mark is refused. Those of the store.
+    /// `Engine`, with an `Invalid` of the engine: the mark is refused. Errors of the store.
     fn mark_alone(&mut self, mark: Mark) -> Result<Durable>;
 
     /// Returns the events that were refused since the last call.
@@ -87,7 +87,7 @@ pub trait LineSink {
     ///
     /// # Errors
     ///
-    /// Those of the store.
+    /// Errors of the store.
     fn head(&self) -> Result<Offset>;
 }
 

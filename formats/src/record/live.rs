@@ -14,7 +14,7 @@ use crate::format::Format;
 use crate::input::Reader;
 use crate::progress::{Durable, Note, Progress, Unit, Work};
 
-/// Number of bad lines at the beginning of an input that show that it is no JSON Lines.
+/// Number of bad lines at the beginning of an input after which it does not count as JSON Lines.
 const BAD_BEGINNING: u64 = 20;
 
 /// Records lines. An existing task is appended to on its active lineage.
@@ -67,7 +67,7 @@ impl<'a> Recorder<'a> {
                 Error::from(error).at(place)
             })?;
             self.progress.advance(lines.bytes_read() - before);
-            // An input that was read to its end is recorded, also if the job is given up.
+            // An input that was read to its end is recorded, even if the job is cancelled.
             if matches!(line, EventLine::End) {
                 return Ok(());
             }

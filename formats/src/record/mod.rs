@@ -150,7 +150,7 @@ pub fn session_line(format: Format, events: &[Body]) -> Option<Json> {
     (session_format(format)?.written)(events)
 }
 
-/// Returns what is of a format of sessions; `None` for any other format.
+/// Returns the functions of a format of sessions; `None` for any other format.
 pub(crate) fn session_format(format: Format) -> Option<&'static SessionFormat> {
     match format {
         Format::ClaudeCode => Some(&claude_code::SESSIONS),
@@ -295,7 +295,7 @@ pub fn record(
     }
 }
 
-/// Records JSON Lines into a store that is no engine, line by line.
+/// Records JSON Lines into a store other than an engine, line by line.
 ///
 /// # Errors
 ///

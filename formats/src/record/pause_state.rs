@@ -102,7 +102,7 @@ fn write(engine: &Engine, id: &str, user: &str, state: &PauseState) -> Result<Re
     Ok(recorded)
 }
 
-/// Reads a pause state, or returns the reason why it is none.
+/// Reads a pause state, or returns the reason why it is not one.
 pub fn parse(text: &str) -> Converted<PauseState> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let whole = json(text)?;
@@ -191,7 +191,7 @@ impl Fields {
         None
     }
 
-    /// Returns the other fields, or `None` if there is none.
+    /// Returns the other fields, or `None` without any.
     fn into_rest(self) -> Converted<Option<Json>> {
         let mut rest = self.own.into_object();
         if let Some((name, fields)) = self.snapshot {

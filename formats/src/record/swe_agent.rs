@@ -12,7 +12,7 @@
 //! checkpoint at the end of each step     mark
 //! ```
 //!
-//! Each action is a call: of a format without calls (`default`, `xml`, ..) it has the tool
+//! Each action is a call: in a format without calls (`default`, `xml`, ..) it has the tool
 //! `environment` and the id `step-N`. Fields of a step that repeat its messages are not recorded
 //! again: `response`, `thought` and `action` equal to those of its message, and an `observation`
 //! contained in the message after it (`observation_bytes` is its byte range there). In the
@@ -257,7 +257,7 @@ impl Recorder<'_> {
         }
     }
 
-    /// Returns a list of messages in which those of the history are ranges.
+    /// Returns a list of messages in which ranges replace the messages of the history.
     fn sent(&self, messages: Vec<Object>) -> Option<Json> {
         let mut out: Vec<Json> = Vec::new();
         let mut range: Option<(usize, usize)> = None;

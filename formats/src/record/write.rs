@@ -160,8 +160,8 @@ impl LineageWriter {
         }
     }
 
-    /// Appends the events and the mark of a refused append one by one, in order; only what the
-    /// engine refuses is lost.
+    /// Appends the events and the mark of a refused append one by one, in order; only the parts
+    /// that the engine refuses are lost.
     fn one_by_one(&mut self, numbers: &[u64], append: &Append, mark: Option<Mark>) -> Result<()> {
         let mut is_last_in = false;
         for (number, body) in numbers.iter().zip(append.bodies()) {
@@ -440,7 +440,7 @@ mod tests {
             writer.mark(step_mark(step, MarkStatus::Success)).unwrap();
         }
         assert_eq!(engine.store().metrics().commits - before, 2);
-        // Of a refused checkpoint the events stay.
+        // The events of a refused checkpoint stay.
         writer.push(3, finished(3), 10).unwrap();
         hook.asked.store(2, Ordering::SeqCst);
         writer.mark(step_mark(3, MarkStatus::Success)).unwrap();

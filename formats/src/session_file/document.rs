@@ -1,4 +1,4 @@
-//! A document of opencode, made of what its lines have.
+//! A document of opencode, made from the content of its lines.
 
 use milepost::Json;
 
@@ -26,7 +26,7 @@ pub(super) struct Document {
 }
 
 impl Document {
-    /// Adds what a line has. Its ids become those of a session with the id `session`: the same
+    /// Adds the content of a line. Its ids become ids of a session with the id `session`: the same
     /// beginning, by which opencode orders them, and another tail, since an id is used once.
     pub fn add(&mut self, line: &Json, session: &str) -> Option<()> {
         let line = object(line)?;
@@ -92,7 +92,7 @@ fn two(
 
 /// Returns the id that an id becomes in a session.
 fn renamed(id: &str, session: &str) -> String {
-    // The part of the plugin keeps its place behind the part whose id it has.
+    // The part of the plugin keeps its place after the part whose id it has.
     let IdParts { stem, tail, letter: own } = IdParts::of(id);
     let hash = blake3::hash(format!("{session} {stem}{tail}").as_bytes());
     let letter = |byte: &u8| LETTERS.get(usize::from(*byte) % LETTERS.len()).copied();

@@ -61,7 +61,7 @@ fn copilot(line: &Json, id: &str) -> Option<Json> {
     Json::from_value(&fields).ok()
 }
 
-/// Changes a field that is there.
+/// Changes an existing field.
 fn set(fields: &mut Object, name: &str, id: &str) -> Option<()> {
     fields.get(name)?;
     fields.replace(name, Json::from_value(id).ok()?).map(drop)

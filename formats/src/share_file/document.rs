@@ -57,8 +57,8 @@ pub(super) const HEAD_LINES: usize = HEAD.len();
 /// The lines after the viewer.
 pub(super) const END: [&str; 2] = ["</body>", "</html>"];
 
-/// Returns the file up to its pieces. `hashes` are those of the viewer and of the style, as SHA-256
-/// in base64; no text of `contents` has a `<`.
+/// Returns the file up to its pieces. `hashes` are the SHA-256 hashes of the viewer and of the
+/// style, in base64; no text of `contents` has a `<`.
 pub fn head(hashes: [&str; 2], title: &str, style: &str, contents: &str) -> String {
     let mut hashes = hashes.into_iter();
     let title = title.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");

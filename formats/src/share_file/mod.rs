@@ -52,7 +52,7 @@ pub fn start_tag(id: &str, number: u64) -> String {
     format!(r#"<script type="{PIECE_TYPE}" id="{id}{number}">"#)
 }
 
-/// Returns the version of a share that begins with these bytes; `None` if they are no share.
+/// Returns the version of a share that begins with these bytes; `None` if they are not a share.
 pub fn version(start: &[u8]) -> Option<u32> {
     let line = start.strip_prefix(PREFIX.as_bytes())?.split(|byte| *byte == b'\n').next()?;
     let digits = std::str::from_utf8(line).ok()?.strip_suffix(" -->")?;

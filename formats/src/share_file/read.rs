@@ -8,7 +8,7 @@ use flate2::bufread::GzDecoder;
 use super::{END_TAG, EXPORT_ID, INDEX_ID, PIECE_TYPE, VIEWER, document, start_tag};
 use crate::bounded_lines::BoundedLines;
 
-/// Most bytes of an end tag, and of a line that is no piece of the export.
+/// Maximum bytes of an end tag, and of a line outside of the export's pieces.
 const TAG_MAX: usize = 128;
 const LINE_MAX: usize = 64 << 20;
 
@@ -33,7 +33,7 @@ enum State<R> {
     Between(R),
     /// In a piece.
     Piece(Box<GzDecoder<BufReader<Base64Line<R>>>>),
-    /// At the end of the file, or behind an error.
+    /// At the end of the file, or after an error.
     Ended,
 }
 
@@ -47,7 +47,7 @@ enum Place {
     Index(u64),
     IndexPiece(u64),
     IndexEnd(u64),
-    /// Behind a piece of the export.
+    /// After a piece of the export.
     Export,
     /// In the viewer, which has several lines.
     Viewer,
@@ -66,15 +66,15 @@ impl Place {
 }
 
 impl<R: BufRead> ShareReader<R> {
-    /// Creates a reader of pieces of at most `limit` bytes, unpacked. `input` is behind the first
-    /// line, which tells the version.
+    /// Creates a reader of pieces of at most `limit` bytes, unpacked. `input` is positioned after
+    /// the first line, which has the version.
     pub fn new(input: R, limit: u64) -> Self {
         Self { state: State::Between(input), place: Place::Head(0), next: 0, limit, unpacked: 0 }
     }
 
     /// Moves to the content of the next piece of the export, or to the end of the file. A line that
-    /// the writer does not have in this place is refused: a browser must see the pieces that are
-    /// read here, and no others.
+    /// the writer does not put there is refused: a browser must see the pieces that are read here,
+    /// and no others.
     fn find(&mut self, input: R) -> io::Result<()> {
         let mut lines = BoundedLines::new(input, LINE_MAX);
         while let Some(line) = next_line(&mut lines)? {

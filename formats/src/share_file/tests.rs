@@ -188,8 +188,8 @@ fn a_line_is_accepted_only_where_the_writer_has_it() {
     read(late.as_bytes()).unwrap_err();
 }
 
-/// The texts of the script elements with an id, as the parser of HTML finds them. It knows what can
-/// be in a document of any kind: comments, quotes of attributes, elements of raw text.
+/// The texts of the script elements with an id, as the parser of HTML finds them. It knows the
+/// parts of a document of any kind: comments, quotes of attributes, elements of raw text.
 fn browser(html: &str) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     let mut rest = html;
@@ -299,7 +299,7 @@ proptest! {
     }
 }
 
-/// Texts that change what a browser sees.
+/// Texts that change the display of a browser.
 const HOSTILE: [&str; 22] = [
     "<meta name=\"x\" content='>",
     "<meta name=\"x\" content=\">",

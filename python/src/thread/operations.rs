@@ -238,7 +238,7 @@ impl Getting {
         Ok(Some((marked, thread)))
     }
 
-    /// Forgets the states that were read before: the service does not say what was erased since.
+    /// Discards the states that were read before: the service does not report erasures since.
     pub fn forget(&mut self) {
         self.cache = Arc::default();
     }

@@ -12,7 +12,7 @@ use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 use crate::errors::Failure;
 use crate::events;
 
-/// A checkpoint that was found, and what is attached to it.
+/// A found checkpoint, and the data attached to it.
 #[derive(Debug)]
 pub struct Found {
     pub namespace: String,
@@ -32,8 +32,8 @@ pub fn given((name, version, value): GivenParts) -> Given {
 }
 
 /// Converts checkpoints to tuples of namespace, id, parent, content, metadata, channels and
-/// attachments. A channel is its name with encoding and bytes, or `with_texts` with a list if all its
-/// items are texts, which the checkpoints share.
+/// attachments. A channel is its name with encoding and bytes, or `with_texts` with a list if all
+/// its items are texts, which the checkpoints share.
 pub fn into_python(py: Python<'_>, found: &[Found], with_texts: bool) -> PyResult<Py<PyAny>> {
     let mut texts = Texts(HashMap::new());
     let list = PyList::empty(py);

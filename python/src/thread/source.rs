@@ -316,7 +316,7 @@ impl Source {
         Ok(())
     }
 
-    /// Removes a mark, unless it is gone.
+    /// Removes a mark, unless it was removed before.
     pub async fn unmark(&self, id: CheckpointId) -> Outcome<()> {
         let removed = match self {
             Self::Here(engine) => engine.retention().unmark(&[id]).map_err(Failure::from),
@@ -396,7 +396,7 @@ impl Source {
         Ok(states)
     }
 
-    /// Returns what is attached by an alias.
+    /// Returns the data attached by an alias.
     pub async fn attached(&self, task: &str, alias: &str) -> Outcome<Vec<Attachment>> {
         Ok(match self {
             Self::Here(engine) => engine.task(task)?.attached(alias)?,

@@ -104,7 +104,7 @@ impl Condition {
         }
     }
 
-    /// Returns the pointers that the condition looks at, each once.
+    /// Returns the pointers that the condition reads, each once.
     pub fn pointers(&self) -> BTreeSet<&str> {
         match self {
             Self::Or(parts) | Self::And(parts) => {

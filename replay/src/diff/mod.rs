@@ -332,8 +332,8 @@ fn below<S: Side>(
 }
 
 /// Converts the changes of [`diff`], in its order, into a JSON patch (RFC 6902) that turns `before`
-/// into `after`. Removals come last and from the end, so that no removal shifts the place of
-/// another.
+/// into `after`. Removals come last and from the end, so that no removal shifts another one's
+/// place.
 pub fn to_patch(changes: &[Change]) -> Value {
     let set = changes.iter().filter_map(|change| {
         let op = match change.kind {

@@ -13,7 +13,7 @@ use super::turns::Turn;
 pub enum AlignedOp {
     /// Both histories have the turn.
     Same,
-    /// Both histories only say something there, in other words, and texts do not count.
+    /// Both histories only have a text there, in other words, and texts do not count.
     Said,
     /// The turns correspond, and differ.
     Changed,
@@ -54,7 +54,7 @@ const BLOCK: usize = 8192;
 /// Settings of an alignment.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AlignOptions {
-    /// Texts count: turns that call the same and say something else differ. Default: no.
+    /// Texts count: turns with the same calls and other texts differ. Default: no.
     pub texts: bool,
 }
 
@@ -70,7 +70,7 @@ impl Turn {
         }
     }
 
-    /// Returns `true` for a turn that only says something.
+    /// Returns `true` for a turn with a text and without calls.
     fn only_says(&self) -> bool {
         self.calls.is_empty() && self.said.is_some()
     }

@@ -73,8 +73,8 @@ impl Recorded {
     }
 }
 
-/// Returns the output of a command as its text below its status. `None`: the JSON is none of a
-/// command.
+/// Returns the output of a command as its text below its status. `None`: the JSON is not a
+/// command's output.
 pub fn command_text(output: &Json) -> Option<String> {
     let recorded = Recorded::of(output)?;
     Some(format!("{}\n{}", recorded.status(), recorded.text(None)))

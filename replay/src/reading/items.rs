@@ -23,12 +23,12 @@ struct Operation {
     value: Option<Value>,
 }
 
-/// Turns that an event tells of a run whose program keeps them in variables.
+/// Turns in the event of a run whose program keeps them in variables.
 #[derive(Debug, Default)]
 pub struct Items {
     /// Messages, calls and results, in order.
     pub bodies: Vec<Body>,
-    /// The nodes that ran, if a graph says so.
+    /// The nodes that ran, if a graph reports them.
     pub nodes: Option<String>,
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// The depth up to which arguments are compared by meaning; what is deeper counts as written.
+/// The depth up to which arguments are compared by meaning; deeper parts are compared as text.
 const DEPTH_MAX: usize = 64;
 
 /// Returns JSON text by its meaning: without spaces, and with the keys of each object in order.

@@ -4,15 +4,15 @@ use milepost_codec::MarkStatus;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Pointers to the value of an outcome in a state. The first one that is there counts.
+/// Pointers to the value of an outcome in a state. The first existing one counts.
 pub const OUTCOME_POINTERS: [&str; 3] =
     ["/variables/outcome", "/variables/reward", "/variables/info/exit_status"];
 
-/// Texts that say that a run went well, and that it did not.
+/// Texts that report the success of a run, and its failure.
 const GOOD: [&str; 5] = ["success", "ok", "passed", "resolved", "submitted"];
 const BAD: [&str; 4] = ["failure", "failed", "error", "unresolved"];
 
-/// The outcome of a lineage: what was recorded at its end.
+/// The outcome of a lineage, as recorded at its end.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Outcome {
@@ -49,7 +49,7 @@ impl Outcome {
     }
 
     /// Returns `true` for a good outcome and `false` for a bad one: the value decides, then the
-    /// status. `None` if neither tells.
+    /// status. `None` if neither is conclusive.
     pub fn is_good(&self) -> Option<bool> {
         let by_value = self.value.as_ref().and_then(is_good);
         by_value.or_else(|| self.status.map(|status| status == MarkStatus::Success))

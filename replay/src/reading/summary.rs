@@ -133,7 +133,7 @@ impl Summary {
                 self.phase = Some(cut(Line::new().add(&phase.phase).end(), PHASE));
             }
             Body::ControlChanged(changed) => self.control = changed.to,
-            // A step does not continue behind a fork.
+            // A step does not continue after a fork.
             Body::LineageOpened(_) | Body::Restored(_) => self.is_in_step = false,
             _ => {}
         }

@@ -11,7 +11,7 @@ pub const TEXT_MAX: usize = 160;
 /// JSON up to this length is parsed for a brief form, in bytes; longer JSON is shown as it is.
 const PARSED_MAX: usize = 64 << 10;
 
-/// Fields of arguments that say what a call is about, in the order of preference.
+/// Fields of arguments that describe a call, in the order of preference.
 const TELLING: [&str; 11] = [
     "command",
     "cmd",

@@ -237,7 +237,7 @@ impl UsageSum {
         self.answers.push_back((answer, usage));
     }
 
-    /// Returns the sum; `None` if nothing was recorded. Parts that no event has are those of the
+    /// Returns the sum; `None` if nothing was recorded. Fields that no event has come from the
     /// program's own sum.
     pub fn total(&self) -> Option<Usage> {
         let answers = self.answers.iter().map(|(_, usage)| Some(usage.clone()));
@@ -426,7 +426,7 @@ mod tests {
             assert_eq!(usage.cost, Some(expected), "{all:?}");
             assert!(usage.input.is_none_or(|input| input == 1), "{all:?}");
         }
-        // A lineage that begins behind a cut has the cost of its own session.
+        // A lineage that begins after a cut has the cost of its own session.
         let mut total = UsageSum::default();
         total.add(&event(Application::new("a", &cost("a", 0.125)).unwrap()));
         let inherited = total.total().unwrap();

@@ -72,7 +72,7 @@ impl RunState {
     }
 
     /// Returns the part of [`RunState::to_json`] with all messages at a JSON pointer (RFC 6901), or
-    /// `None` if there is no such part. Of a long list only the selected entry is read.
+    /// `None` for a missing part. Of a long list only the selected entry is read.
     ///
     /// # Errors
     ///

@@ -33,12 +33,12 @@ pub(super) fn item_of(event: &Event) -> Option<(bool, Vec<u8>)> {
     Some((matches!(event.body, Some(Body::GuidanceGiven(_))), item))
 }
 
-/// Returns the events that a piece of a run's messages or guidance is made of, given its items as
-/// [`Chunks::put_piece`](crate::Chunks::put_piece) gets them.
+/// Returns the events from which a piece of a run's messages or guidance is made, given its items
+/// as [`Chunks::put_piece`](crate::Chunks::put_piece) gets them.
 ///
 /// # Errors
 ///
-/// `Corrupt`: these are no items of a run's state.
+/// `Corrupt`: these are not items of a run's state.
 pub fn piece_source(items: &[u8]) -> Result<PieceSource> {
     let mut found: Option<PieceSource> = None;
     let mut reader = Reader::new(items, WHAT);
@@ -155,7 +155,7 @@ mod tests {
             assert!(refers.iter().all(|id| chunks.get(id).is_ok()));
             tails += refers.len() - state.refers().len();
             assert_eq!(RunReducer.decode_snapshot(&bytes, &chunks).unwrap(), state);
-            // Without the pieces it is no state, and a state is no snapshot.
+            // Without the pieces it is not a state, and a state is not a snapshot.
             let missing = MemoryChunks::default();
             let has_tails = refers.len() > state.refers().len();
             assert_eq!(RunReducer.decode_snapshot(&bytes, &missing).is_err(), has_tails);

@@ -57,7 +57,7 @@ impl HeldAppend {
     }
 
     /// Appends with the checkpoint, and returns it, or the reason why only the events are
-    /// committed: a capture that fails is no failure of the store.
+    /// committed: a failed capture is not a failure of the store.
     pub(crate) fn append_marked(
         &self,
         task: &Task,
@@ -85,7 +85,7 @@ impl HeldAppend {
         if error.kind() == ErrorKind::Conflict {
             return Err(error);
         }
-        // A capture that fails is no failure of the store: then the events alone are committed.
+        // A failed capture is not a failure of the store: then the events alone are committed.
         self.append(&task)?;
         task.save_failed(&error, None);
         Ok(())

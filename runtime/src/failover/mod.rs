@@ -26,7 +26,7 @@ use self::reopener::{Inner, State};
 /// An append is either durable, or `Buffered`: held in memory, in the order of the calls, up to a
 /// limit. The failed store is closed and opened again until that succeeds; then the held appends
 /// are committed. Each append gets an idempotency key, unless it has one: if its write failed but
-/// the event is there, it is not appended twice. Appends that expect a head are never held.
+/// the event exists, it is not appended twice. Appends that expect a head are never held.
 ///
 /// ```
 /// use milepost::events::Message;
@@ -64,7 +64,7 @@ impl FailoverEngine {
     ///
     /// # Errors
     ///
-    /// Those of [`Engine::open`]: the first opening is not retried. `Unavailable` with
+    /// Errors of [`Engine::open`]: the first opening is not retried. `Unavailable` with
     /// [`Options::read_only`].
     pub fn open(
         dir: impl AsRef<Path>,
@@ -121,7 +121,7 @@ impl FailoverEngine {
     ///
     /// # Errors
     ///
-    /// - Those of [`Task::append`](milepost::Task::append) that are no failure of the disk.
+    /// - Errors of [`Task::append`](milepost::Task::append) other than a failure of the disk.
     /// - `Poisoned` or `Unavailable`, the failure itself: the held appends exceed the limit, or the
     ///   append expects a head.
     pub fn append(&self, task: &str, append: impl Into<Append>) -> Result<Accepted> {
@@ -230,7 +230,7 @@ impl FailoverEngine {
     /// # Errors
     ///
     /// - `Unavailable`: held appends could not be committed. The error has their number.
-    /// - Otherwise those of [`Engine::close`].
+    /// - Otherwise errors of [`Engine::close`].
     pub fn close(mut self) -> Result<()> {
         self.shut()
     }

@@ -20,7 +20,7 @@ const RETRY_MAX: Duration = Duration::from_secs(10);
 /// The open store, or its failure, and the held appends.
 pub(super) struct State {
     pub(super) engine: Option<Engine>,
-    /// The number of openings. A failure of an earlier one says nothing about the current one.
+    /// The number of openings. A failure of an earlier one does not concern the current one.
     pub(super) generation: u64,
     /// The last error; `None` while the store is healthy.
     pub(super) failed: Option<String>,

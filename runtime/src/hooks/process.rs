@@ -135,7 +135,7 @@ fn command(argv: &[String], hook: &str, store: Option<&Path>) -> Command {
     command
         .args(args)
         .env(VARIABLE, hook)
-        // `milepost` within it reads the store that it is told of.
+        // `milepost` within it reads the store that the environment names.
         .env_remove("MILEPOST_SERVER")
         .envs(store.map(|store| ("MILEPOST_STORE", store)))
         .stdin(Stdio::piped())

@@ -1,5 +1,5 @@
 //! Trust in the hooks of a store. The maker of a store chooses the commands in its `hooks.json`, so
-//! they run only after the user has trusted this exact content in this place.
+//! they run only after the user has trusted this exact content in this folder.
 //!
 //! Trust is recorded outside of all stores:
 //!
@@ -63,7 +63,7 @@ pub(super) fn trust_state(places: &Places, dir: &Path, bytes: &[u8]) -> Result<T
 /// The hooks in a store, used or not.
 ///
 /// They are in the file `hooks.json` of the store's folder. The maker of a store chooses its
-/// content, so the hooks are used only if the user has trusted this exact content in this place. A
+/// content, so the hooks are used only if the user has trusted this exact content in this folder. A
 /// change revokes the trust. Trust covers the text of the file, not the programs that it names.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -136,7 +136,7 @@ fn hash_of(bytes: &[u8]) -> Hash {
 }
 
 /// Returns the key of a store in the files of trust: its canonical path, or if that is not UTF-8,
-/// its bytes in hexadecimal, behind a word that no path begins with.
+/// its bytes in hexadecimal, after a word that no path begins with.
 pub(super) fn name_of(dir: &Path) -> Result<String> {
     let dir = dir.canonicalize().map_err(|e| io_error("find", dir, &e))?;
     let hex = || {

@@ -1,5 +1,5 @@
 //! Autosave: marks a checkpoint of a run that is not running and has events after its last
-//! checkpoint, once no event came for a while.
+//! checkpoint, after a time without events.
 
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
@@ -48,7 +48,7 @@ impl Idle {
 
 impl Run {
     /// Checks once: marks a checkpoint of cause `idle` if the run is not running, has events after
-    /// its last checkpoint, and none came for the time in the options. The run's own thread checks
+    /// its last checkpoint, and none since the time in the options. The run's own thread checks
     /// regularly; a host with its own loop can call this too.
     ///
     /// # Errors

@@ -26,7 +26,7 @@ const WATCHED_MAX: usize = 100_000;
 /// The number of tasks of which [`Checkpointer::autosave`] reads the summary.
 const SUMMARIES: usize = 100;
 
-/// Facts about an append that its events do not say, for policies such as [`Risk`](super::Risk).
+/// Facts about an append that its events do not have, for policies such as [`Risk`](super::Risk).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reported {
     /// The effects of the work, past or expected.
@@ -100,12 +100,12 @@ impl Default for Checkpointer {
 }
 
 impl Watched {
-    /// Reads the last checkpoint of the task, and forgets counts of another lineage.
+    /// Reads the last checkpoint of the task, and discards counts of another lineage.
     fn look(&mut self, task: &Task) -> Result<()> {
         // A task of the same name that is newer begins anew.
         let is_older = self.due.saved_to() > task.head()?.next;
         if self.epoch != Some(task.epoch()) || is_older {
-            // The first look at a task is no activation.
+            // The first check of a task is not an activation.
             let idle = match self.epoch.is_some() && !is_older {
                 true => Idle::activated(task.clock().now_us()),
                 false => Idle::default(),
@@ -291,7 +291,7 @@ impl Checkpointer {
             }
         });
         let (is_settled, is_saved) = saved.unwrap_or_else(|error: Error| {
-            // The task was deleted, or the store is not open; others have to be looked at again.
+            // The task was deleted, or the store is not open; others have to be checked again.
             (error.kind() == ErrorKind::NotFound, false)
         });
         let mut tasks = self.tasks.lock();
@@ -335,8 +335,8 @@ fn before_tool(task: &Task, mark: Mark) -> Result<()> {
     }
 }
 
-/// Returns the moment of an append that policies decide on, with what a checkpoint there is about.
-/// An append with a mark of its own has none.
+/// Returns the context of an append for the policies' decision, and the events that a checkpoint
+/// there covers. An append with a mark of its own has none.
 fn occasion(append: &Append) -> Option<(Trigger, Value)> {
     if append.has_mark() {
         return None;

@@ -17,7 +17,7 @@ use super::{Run, Shared};
 pub struct RunStats {
     /// Checkpoints marked by the run: by its policy, when idle, or by [`Run::checkpoint`].
     pub saved: u64,
-    /// Those of them that were marked when idle.
+    /// The number of them that were marked when idle.
     pub autosaved: u64,
     /// Checkpoints that could not be saved, without stopping the run.
     pub failed_saves: u64,
@@ -84,7 +84,7 @@ impl DueCheckpoint {
         }
     }
 
-    /// Returns `true` if nothing is counted, and nothing came after the last checkpoint.
+    /// Returns `true` if nothing is counted, and no event followed the last checkpoint.
     pub(super) fn is_settled(&self, task: &Task) -> Result<bool> {
         let is_counted = self.steps > 0 || self.files > 0 || self.destructive || self.asked;
         Ok(!is_counted && task.head()?.next <= self.saved_to)
@@ -160,7 +160,7 @@ impl Run {
                 shared.held();
                 Ok(None)
             }
-            // Whether it was appended is not known.
+            // It may have been appended or not.
             Err(error) if shared.continues_without(&error) => Err(error),
             // The event is recorded even without the checkpoint, if possible.
             Err(error) if shared.continues_after(&error) => {
@@ -227,7 +227,7 @@ impl Shared {
     }
 
     /// Returns `true` if the run continues without a checkpoint. A `Conflict` of an outdated handle
-    /// is no failed save: the run has to notice the new activation.
+    /// is not a failed save: the run has to notice the new activation.
     fn continues_after(&self, error: &Error) -> bool {
         self.options.failed_save == FailedSave::Continue && error.kind() != ErrorKind::Conflict
     }

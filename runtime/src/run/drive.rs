@@ -86,9 +86,9 @@ impl Run {
     /// the end with a checkpoint if the policy wants one. The steps are numbered by
     /// [`Run::next_step`].
     ///
-    /// After a restore or undo from outside the loop continues at the restored point. The step that
-    /// was being worked on is abandoned: what it appends is refused, its error is logged and not
-    /// returned. Wrap what must not be repeated into [`Run::once`].
+    /// After a restore or undo from outside the loop continues at the restored point. The
+    /// unfinished step is abandoned: its appends are refused, its error is logged and not returned.
+    /// Wrap work that must not be repeated into [`Run::once`].
     ///
     /// ```
     /// use milepost::{Engine, Error, Options};

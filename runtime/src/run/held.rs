@@ -45,7 +45,7 @@ impl Position {
         self.control = Some(control);
     }
 
-    /// Forgets what a restore has changed.
+    /// Discards the facts that a restore has changed.
     pub(super) fn moved(&mut self) {
         let (generation, is_reported) = (self.generation, self.is_reported);
         *self = Self { generation, is_reported, ..Self::default() };
@@ -193,7 +193,7 @@ impl Shared {
 }
 
 impl Run {
-    /// Ends the run behind held appends.
+    /// Ends the run after the held appends.
     pub(super) fn end_held(&self) -> Result<()> {
         let ended =
             ControlChanged { from: RunControl::Running, to: RunControl::Idle, reason: None };

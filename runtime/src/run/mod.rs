@@ -309,7 +309,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// As [`Task::append`], and those of the checkpoint unless the run continues without it.
+    /// As [`Task::append`], and errors of the checkpoint unless the run continues without it.
     pub fn finish_step(&self, finished: StepFinished) -> Result<Option<Checkpoint>> {
         let step = finished.step;
         let about = json!({"step": step});
@@ -351,7 +351,7 @@ impl Run {
 
 impl Drop for Run {
     fn drop(&mut self) {
-        // The threads of a forked process are those of its parent.
+        // A forked process has no threads but its own: the others stay in its parent.
         let is_elsewhere = self.owner.is_elsewhere();
         if let Some(watcher) = self.watcher.take().filter(|_| !is_elsewhere) {
             watcher.stop();

@@ -73,7 +73,7 @@ impl Run {
     ///
     /// - `Invalid`: the result cannot be converted to JSON and back (such as a number that is not
     ///   finite: use [`Run::once_bytes`]), or the key is too long.
-    /// - Those of the work.
+    /// - Errors of the work.
     /// - Otherwise as [`milepost::Task::append`].
     pub fn once<T, E>(&self, key: &str, work: impl FnOnce() -> Result<T, E>) -> Result<T, E>
     where

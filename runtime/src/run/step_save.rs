@@ -14,7 +14,7 @@ use super::held::Saved;
 /// The artifact that holds the state of a step, as `milepost import` names it too.
 const STATE: &str = "state";
 
-/// A step with the values to go back to, for [`Run::save`]. Values that are `None` stay as they
+/// A step with the values to restore later, for [`Run::save`]. Values that are `None` stay as they
 /// are.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StepSave {

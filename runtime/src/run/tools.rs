@@ -50,8 +50,8 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// Those of the work, and those of [`Run::finish_step`]. The work is not done if the call
-    /// cannot be recorded.
+    /// Errors of the work, and of [`Run::finish_step`]. The work is not done if the call cannot be
+    /// recorded.
     pub fn tool<E>(
         &self,
         call: ToolCalled,

@@ -11,12 +11,9 @@ use jiff::tz::TimeZone;
 
 pub(crate) use append::{EventGiven, Line, LineGiven};
 pub(crate) use milepost_api::{
-    AppendedForm, Big, BisectedForm, BlamedForm, BranchAsked, ChangesForm, CheckpointForm,
-    CheckpointGiven, ControlAsked, ControlForm, EventAt, Fields, FileForm, GuidanceAsked,
-    LineageForm, Listed, MovedForm, PointForm, Problem, RangeForm, RestoreAsked, RestorePlanForm,
-    RestoredForm, RetentionAsked, RetentionForm, SeriesForm, ShareAsked, SharePlanForm,
-    StateOrPart, SummariesForm, SummaryForm, TaskForm, TaskGiven, UndoFolderAsked, VerifyAsked,
-    VerifyForm,
+    AppendedForm, Big, ChangesForm, CheckpointForm, ControlForm, EventAt, FileForm, Listed,
+    MovedForm, PointForm, Problem, RangeForm, ShareAsked, SharePlanForm, StateOrPart,
+    SummariesForm, SummaryForm,
 };
 
 /// Returns the `Location` of a name below a path. The name is one segment (RFC 3986).

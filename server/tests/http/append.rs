@@ -53,7 +53,7 @@ async fn a_body_is_taken_word_for_word_with_its_kind_or_without() {
         let Some(Body::Application(said)) = event.body else { panic!("another kind") };
         assert!(matches!(said.data, Data::Json(json) if json.text() == numbers));
     }
-    // What a message came with beside the named fields stays.
+    // Fields of a message besides the named ones stay.
     let message = r#"{"kind": "message", "body": {"role": "user", "content": "hi", "tokens": 3}}"#;
     assert_eq!(three.post(PATH, message).await.status, 201);
 }

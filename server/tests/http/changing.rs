@@ -1,4 +1,4 @@
-//! What the tests of routes that change something have in common.
+//! Shared code of the tests of routes that change something.
 
 use axum::body::Body;
 use axum::http::Request;
@@ -49,7 +49,8 @@ impl Three {
         self.served.ask(dressed(asked, headers)).await
     }
 
-    /// That bob is answered on what is ana's as on what is not there, and that an admin is not.
+    /// Asserts that bob gets the same answer for ana's resource as for a missing one, and an admin
+    /// another one.
     pub async fn hides(&self, method: &str, hers: &str, none: &str, body: &str) {
         self.hides_in(method, (hers, body), (none, body)).await;
     }

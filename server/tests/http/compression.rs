@@ -198,7 +198,7 @@ async fn the_limit_holds_for_what_a_body_unpacks_to() {
         assert_ne!(post(&served, encoding, pack(&fits)).await.status, 413);
     }
     assert!(served.engine.task("fits").is_ok());
-    // What unpacks to nothing, for ever.
+    // An endless frame that unpacks to nothing.
     let empty = zstd(b"").repeat(2000);
     assert_eq!(post(&served, "zstd", empty).await.status, 413);
 }

@@ -98,7 +98,7 @@ async fn where_no_origin_is_known_nothing_is_said_of_them() {
     assert_eq!(came.status, 403);
     let came = served.get("/v1/tasks").await;
     assert!(!came.header("vary").contains("origin"));
-    // What is no question of a browser is answered as always.
+    // A request that is no preflight of a browser gets the usual answer.
     let came = ask(&served, "OPTIONS", "/v1/tasks", &[]).await;
     assert_eq!(came.status, 405);
     assert!(came.header("allow").contains("GET"));

@@ -1,4 +1,4 @@
-//! Every route that changes something is described, with what it answers.
+//! Every route that changes something is described, with its answers.
 
 use std::collections::BTreeSet;
 
@@ -45,7 +45,7 @@ async fn each_route_is_described_with_its_errors_as_problems() {
             }
         }
     }
-    // What makes clients from it names a function by each.
+    // Generators of clients name a function after each operation id.
     let paths = api["paths"].as_object().unwrap();
     let all = paths.values().flat_map(|of| of.as_object().unwrap().values());
     let names: Vec<_> = all.map(|of| of["operationId"].as_str().unwrap()).collect();

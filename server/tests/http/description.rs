@@ -3,7 +3,7 @@ use serde_json::Value;
 
 use crate::served::Served;
 
-/// What is read, by path.
+/// The paths of reading routes.
 const READ: [&str; 27] = [
     "/v1/tasks",
     "/v1/tasks/{task}",

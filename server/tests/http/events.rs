@@ -11,7 +11,7 @@ use crate::served::{Came, Served, request};
 
 const LINES: &str = "application/x-ndjson";
 
-/// A task with so many messages of so many bytes.
+/// Makes a task with this many messages of this many bytes.
 fn talk(served: &Served, messages: usize, bytes: usize) -> milepost::Task {
     let task = served.task("t", "ana", 0);
     for n in 0..messages {
@@ -162,7 +162,7 @@ async fn lines_that_cannot_be_read_on_end_before_their_end() {
     let mut body = response.into_body();
     let first = body.frame().await.unwrap().unwrap().into_data().unwrap();
     assert!(first.len() < 200_000, "a buffer is bounded: {}", first.len());
-    // What is read next is not there any more.
+    // The next part of the reading no longer exists.
     served.engine.retention().delete_task("t").unwrap();
     let rest = body.collect().await;
     assert!(rest.unwrap_err().to_string().contains("before its end"));

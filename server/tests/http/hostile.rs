@@ -5,7 +5,7 @@ use axum::body::Body;
 use crate::changing::{Three, dressed, problem};
 use crate::served::request;
 
-/// Bodies that are none, or nearly one.
+/// Returns invalid bodies, and nearly valid ones.
 fn bodies() -> Vec<Vec<u8>> {
     let deep = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
     let event = |data: &str| {
@@ -78,7 +78,7 @@ async fn no_body_makes_a_route_fail() {
                 assert!(!status.is_server_error(), "{method} {path} {status}: {text}");
             }
         }
-        // What was taken can be read.
+        // Accepted requests are readable.
         let report = three.served.engine.integrity().verify(None, &mut |_, _| {}).unwrap();
         assert_eq!(report.faults, []);
         let engine = &three.served.engine;
@@ -86,7 +86,7 @@ async fn no_body_makes_a_route_fail() {
     }
 }
 
-/// An event, and what is none of it.
+/// A valid event, and invalid bytes.
 fn broken() -> Vec<(&'static str, Vec<u8>)> {
     let (json, lines) = ("application/json", "application/x-ndjson");
     let one = r#"{"kind": "step_started", "body": {"step": 1}}"#;
@@ -137,7 +137,7 @@ async fn what_is_nearly_an_event_appends_nothing() {
     assert_eq!(three.served.engine.store().metrics().commits, before);
 }
 
-/// JSON by its grammar, and values that hardly anybody can hold.
+/// JSON by its grammar, and values beyond the range of most programs.
 #[tokio::test]
 async fn what_is_kept_word_for_word_can_be_read_in_every_form() {
     let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));

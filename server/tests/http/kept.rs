@@ -1,4 +1,4 @@
-//! `/v1`: pins, blame, what is erased, anchors.
+//! `/v1`: pins, blame, erasures, anchors.
 
 use milepost::events::{Message, PatchForm, VariablesPatched};
 use milepost::{Json, LineageId, Mark};
@@ -103,7 +103,7 @@ async fn a_store_is_compared_with_an_anchor_that_was_answered_before() {
     let body = json!({"anchor": anchor, "states": true}).to_string();
     let came = served.post("/v1/verify", &body).await;
     assert_eq!(came.json()["ok"], true, "{came:?}");
-    // The anchor of another store is none of this one's.
+    // The anchor of another store does not belong to this one.
     let other = Served::new().get("/v1/anchor").await.json();
     let body = json!({ "anchor": other }).to_string();
     let came = served.post("/v1/verify", &body).await;

@@ -10,8 +10,8 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// So long a test waits for what has to come: on a clock that stands still, which goes on where
-/// nothing else can happen.
+/// Time that a test waits for an expected event, by a paused clock, which advances when nothing
+/// else can happen.
 pub const LONG: Duration = Duration::from_secs(10);
 
 /// A service that listens, until it is stopped.
@@ -62,7 +62,7 @@ pub async fn run(server: &Server) -> (Running, SocketAddr) {
 /// A connection.
 pub struct Client<T>(pub T);
 
-/// What a service answered.
+/// Answer of a service.
 #[derive(Debug)]
 pub struct Answer {
     pub head: String,
@@ -119,8 +119,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Client<T> {
         self.answer().await
     }
 
-    /// Whether the other end closes it before anything else comes. Bytes that nobody read may make
-    /// it a reset.
+    /// Returns `true` if the other end closes the connection before it sends anything. Unread bytes
+    /// may turn the close into a reset.
     pub async fn is_closed(&mut self) -> bool {
         let read = timeout(LONG, self.0.read(&mut [0])).await;
         read.expect("it is closed").unwrap_or_default() == 0

@@ -12,7 +12,7 @@ fn ids(came: &Came) -> Vec<String> {
     items.iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// What a problem says, with what is asserted of all of them.
+/// Returns the message of a problem, and asserts its fixed parts.
 pub fn problem(came: &Came) -> (u16, String) {
     let json = came.json();
     assert_eq!(came.header("content-type"), "application/problem+json");
@@ -225,7 +225,7 @@ async fn numbers_of_many_tasks_come_in_pages_and_their_total_is_of_all() {
         let tasks = page["tasks"].as_array().unwrap().clone();
         seen.extend(tasks.iter().map(|task| task["id"].as_str().unwrap().to_owned()));
         match page["next"].as_str() {
-            // One that is started meanwhile is newer than all that come.
+            // A task that is started between two pages is newer than all listed ones.
             Some(next) => cursor = format!("&cursor={next}"),
             None => break,
         }

@@ -9,7 +9,7 @@ const VERIFY: &str = "/v1/verify";
 const PLAN: &str = "/v1/retention/plan";
 const RETENTION: &str = "/v1/retention";
 
-/// Of ana's task so many checkpoints.
+/// Makes this many checkpoints of ana's task.
 fn marked(checkpoints: usize) -> Three {
     let three = Three::new();
     let task = three.served.engine.task("hers").unwrap();

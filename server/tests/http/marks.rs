@@ -92,7 +92,7 @@ async fn lists_and_names_end_at_their_limit_while_they_are_read() {
     let three = Three::new();
     let many = ["\"a\""; 9].join(",");
     let long = "x".repeat(5000);
-    // What comes behind the limit is no JSON: nobody has looked at it.
+    // Bytes after the limit are not parsed as JSON.
     for (method, path, body, said) in [
         ("POST", "/v1/tasks/hers/checkpoints", format!("{{\"aliases\": [{many}, !"), "8 aliases"),
         (

@@ -1,5 +1,5 @@
-//! Who may do what: every route of the service, by everybody. The statuses are those of
-//! `docs/HTTP.md`.
+//! Access rights: every route of the service, requested by each kind of caller. The statuses are
+//! those of `docs/HTTP.md`.
 
 use milepost::Mark;
 use milepost::events::Message;
@@ -9,13 +9,13 @@ use milepost_workspace::{Workspace, WorkspaceOptions};
 use crate::changing::dressed;
 use crate::served::{Came, NOW_US, Served, request};
 
-/// A route as it is asked: `TASK` is a task of ana's, `ID` its checkpoint.
+/// A requested route: `TASK` is a task of ana's, `ID` its checkpoint.
 struct Row {
     method: &'static str,
     path: &'static str,
     accept: &'static str,
     body: &'static str,
-    /// What ana, bob and an admin get.
+    /// Statuses for ana, bob and an admin.
     statuses: [u16; 3],
 }
 
@@ -177,7 +177,7 @@ const ROWS: &[Row] = &[
     row("POST", CLEANUP, r#"{"thread_id": "TASK"}"#, OWN),
     get(STATS, ADMIN),
     get("/api/v0/checkpoint/direct/stats?user_id=ana", OWN),
-    // What starts something is last: it would be in the lists.
+    // Routes that start a task are last: it would be in the lists.
     row("POST", "/v1/tasks", r#"{"id": "TASK-of-hers", "user": "ana"}"#, [201, 403, 409]),
     row("POST", "/v1/tasks", r#"{"id": "started-by-WHO"}"#, [201, 201, 201]),
 ];
@@ -234,8 +234,8 @@ fn strangers(served: &Served) -> Vec<Caller> {
     ]
 }
 
-/// A task of ana's that has everything that can be asked for, went back twice and undid one of the
-/// two, and its checkpoint's id.
+/// A task of ana's with something for every request, with two restores of which one is undone, and
+/// its checkpoint's id.
 fn whole(served: &Served, workspace: &Workspace, id: &str) -> String {
     let task = served.task(id, "ana", 0);
     task.append(Message::text("user", "hello")).unwrap();
@@ -255,7 +255,7 @@ fn folder() -> (tempfile::TempDir, Workspace) {
     (folder, workspace)
 }
 
-/// What is answered, but for nothing: the request's id is the same, and so is the time.
+/// Returns the whole answer: even the request's id and the time are the same.
 fn all_of(came: &Came) -> (u16, &axum::http::HeaderMap, &[u8]) {
     (came.status.as_u16(), &came.headers, &came.bytes)
 }
@@ -295,7 +295,7 @@ async fn each_route_answers_each_caller_as_the_page_says() {
         }
         let came = row.ask(&served, &ana, &names[0], &hers).await;
         assert_eq!(came.status, owner, "{said} by ana: {came:?}");
-        // What has no task in it is the same request once more: what ana started is there now.
+        // A path without a task is the same request again: ana's new task exists now.
         let name = if admin == 409 { &names[0] } else { &names[1] };
         let came = row.ask(&served, &root, name, &also).await;
         assert_eq!(came.status, admin, "{said} by an admin: {came:?}");
@@ -311,7 +311,7 @@ async fn where_no_token_was_ever_made_whoever_asks_may_do_all() {
         let id = whole(&served, &workspace, &name);
         let came = row.ask(&served, &caller("local", None), &name, &id).await;
         let status = match row.statuses[2] {
-            // Nobody was first.
+            // No earlier request had this key.
             409 => 201,
             status => status,
         };
@@ -319,7 +319,7 @@ async fn where_no_token_was_ever_made_whoever_asks_may_do_all() {
     }
 }
 
-/// Whether a path that is asked for is one of a route.
+/// Returns `true` if a requested path matches a route's pattern.
 fn is_of(path: &str, pattern: &str) -> bool {
     let path = path.split('?').next().unwrap_or_default();
     let (asked, named) = (path.split('/'), pattern.split('/'));

@@ -46,6 +46,6 @@ async fn each_line_is_of_a_metric_that_was_said_before_and_numbers_go_up() {
     assert_eq!((value(&text, &requests(200)), value(&text, &requests(404))), (1.0, 1.0));
     let took = format!("milepost_http_request_seconds_count{{route=\"{route}\"}}");
     assert_eq!(value(&text, &took), 2.0);
-    // A path that nobody answers is no label.
+    // A path without a route is not a label.
     assert!(!text.contains("nothing"), "{text}");
 }

@@ -1,4 +1,4 @@
-//! G2: starts, marks, restores and undos that are asked again under their key are done once.
+//! G2: starts, marks, restores and undos that are repeated under their key are done once.
 
 use milepost::LineageId;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Where a store without a token is served, and what is logged of whom.
+//! Stores served without a token, and the log of their requests.
 
 use std::io::ErrorKind;
 use std::sync::{Arc, Mutex};
@@ -35,7 +35,7 @@ async fn without_a_token_only_a_loopback_address_is_served() {
     server.serve(all, async {}).await.unwrap();
 }
 
-/// What is logged: each event as `name=value` words.
+/// The log: each event as `name=value` words.
 #[derive(Clone, Default)]
 struct Logged(Arc<Mutex<Vec<String>>>);
 

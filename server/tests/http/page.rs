@@ -105,7 +105,7 @@ async fn a_link_elsewhere_leads_to_the_page_and_to_nothing_else() {
     };
     assert_eq!(ask("/", &LINK).await.status, 200);
     assert_eq!(ask("/v1/tasks", &LINK).await.status, 403);
-    // What is no navigation loads a part into the page of another origin.
+    // A request that is not a navigation loads a part into the page of another origin.
     for mode in ["no-cors", "cors", "same-origin"] {
         for path in ["/", "/favicon.ico", &file] {
             let headers = [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", mode)];

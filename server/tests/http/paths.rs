@@ -1,4 +1,4 @@
-//! Paths, queries and headers that nobody means well with: each is refused, and nothing is changed.
+//! Hostile paths, queries and headers: each is refused, and changes nothing.
 
 use axum::http::HeaderValue;
 use serde_json::json;
@@ -212,7 +212,7 @@ async fn a_cursor_of_another_list_is_refused_and_one_of_another_user_shows_nothi
             assert_eq!(came.status == 200, cursor == own, "{list} {cursor}");
         }
         for cursor in ["", "zz", "0", "00", "%00", &own.to_uppercase(), &"ab".repeat(4000)] {
-            // Where it has no letters, large ones are the same.
+            // A cursor without letters is the same in upper case.
             if cursor == own {
                 continue;
             }

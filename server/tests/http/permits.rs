@@ -1,4 +1,4 @@
-//! How much one token may have under way, and who is cut off.
+//! Limits of concurrent requests for each token, and the connections that they close.
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! `/v1`: points, the events and states there, and what is different.
+//! `/v1`: points, the events and states there, and their differences.
 use axum::http::StatusCode;
 use milepost::events::{GuidanceGiven, Message, PatchForm, VariablesPatched};
 use milepost::state::{MessageRange, diff_states};
@@ -255,7 +255,7 @@ async fn large_values_end_a_list_of_changes_early() {
     assert_eq!(messages.count(), 5);
 }
 
-/// A task whose state has an artifact of so many bytes.
+/// Makes a task whose state has an artifact of this many bytes.
 async fn with_artifact(served: &Served, id: &str, bytes: usize) {
     served.task(id, "ana", 0);
     let body = serde_json::json!({ "text": "x".repeat(bytes) }).to_string();
@@ -277,7 +277,7 @@ async fn a_state_that_many_look_at_is_folded_once() {
         let router = served.router();
         asked.spawn(async move { router.oneshot(request("GET", &path, None, "")).await });
     }
-    // Answers that nobody has read look at it still.
+    // Unread answers still use the point.
     let answers = asked.join_all().await;
     assert!(answers.iter().all(|answer| answer.as_ref().unwrap().status() == 200));
     assert_eq!(served.engine.store().metrics().fold_us.count() - before, 1);

@@ -1,4 +1,4 @@
-//! Whatever is asked, nothing fails, and what is refused is refused in due form.
+//! Random requests: nothing fails, and each refusal has the right form.
 
 use axum::http::Method;
 use proptest::prelude::*;
@@ -79,7 +79,7 @@ fn method() -> impl Strategy<Value = Method> {
     prop_oneof![3 => usual, 1 => others]
 }
 
-/// A name as it stands in a path: one that leads somewhere, nearly one, or none.
+/// A name as part of a path: an existing one, a similar one, or an invalid one.
 fn name() -> impl Strategy<Value = String> {
     let known =
         ["hers", "his", "hers@1", "hers@first", "hers%2F0@1", "hers%2F1", "hers~1", "essay.md"];
@@ -105,7 +105,7 @@ fn query() -> impl Strategy<Value = String> {
         "(true|false|ana|success)"
     ];
     let one = (select(names.to_vec()), value).prop_map(|(name, value)| format!("{name}={value}"));
-    // A stream that goes on is for another test.
+    // Endless streams have their own test.
     let all = prop::collection::vec(one, 0..3);
     all.prop_map(|all| all.join("&").replace("%", "%25"))
 }
@@ -236,7 +236,7 @@ fn check(came: &Came, path: &str) {
     assert!(!is(405) || !came.header("allow").is_empty(), "{path}");
 }
 
-/// A request, and who asks.
+/// A request, and its caller.
 type Asked =
     (Method, &'static str, Vec<String>, String, Vec<u8>, Vec<(&'static str, &'static str)>, u8);
 

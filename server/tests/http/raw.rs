@@ -23,7 +23,7 @@ impl Behind {
         Self { served, at }
     }
 
-    /// What comes back before the end. `ends`: nothing more is sent.
+    /// Sends bytes, and returns the answer. With `ends`, closes the sending side.
     async fn send(&self, bytes: &[u8], ends: bool) -> String {
         let (at, bytes) = (self.at, bytes.to_vec());
         let sent = tokio::task::spawn_blocking(move || {
@@ -32,7 +32,7 @@ impl Behind {
             let limit = Some(Duration::from_secs(60));
             socket.set_read_timeout(limit).unwrap();
             socket.set_write_timeout(limit).unwrap();
-            // Who is refused early need not be read to the end.
+            // The server may answer before it has read the whole request.
             let _ = socket.write_all(&bytes);
             if ends {
                 let _ = socket.shutdown(Shutdown::Write);

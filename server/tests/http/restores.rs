@@ -16,7 +16,7 @@ const ACTIVE: &str = "/v1/tasks/hers/active";
 const ROOT: &str = r#"{"lineage": 0}"#;
 const DRAFT: &str = r#"{"to": "hers@draft"}"#;
 
-/// Of ana's task: a phase, a checkpoint `draft`, and another phase.
+/// Makes ana's task: a phase, a checkpoint `draft`, and another phase.
 fn drafted() -> Three {
     let three = Three::new();
     let task = three.served.engine.task("hers").unwrap();
@@ -165,7 +165,7 @@ async fn a_task_switches_to_a_lineage_and_undo_and_redo_go_there_and_back() {
     assert_eq!(put(r#"{"lineage": 1}"#, &key).await.status, 409);
 }
 
-/// A store beside a folder with one file, captured before `ana` wrote on; and a restore of it.
+/// A store next to a folder with one file, captured before `ana` changed it; and a restore of it.
 struct Captured {
     three: Three,
     folder: tempfile::TempDir,
@@ -318,7 +318,7 @@ async fn a_plan_of_an_undo_says_what_would_change_and_changes_nothing() {
         json!({"path": "/phase", "kind": "replace", "before": "drafting", "after": "printing"});
     assert!(plan["changes"].as_array().unwrap().contains(&phase), "{plan}");
     assert_eq!(three.served.engine.task("hers").unwrap().epoch(), 2);
-    // Of a restore of the state there is no folder.
+    // A restore of the state takes no folder.
     let folder = r#"{"folder": "/tmp"}"#;
     assert_eq!(problem(&three.post(PLAN_UNDO, folder).await), (403, "forbidden".into()));
     for path in [PLAN_UNDO, UNDO] {

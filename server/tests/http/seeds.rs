@@ -106,7 +106,7 @@ async fn cleanups_are_as_the_seed_shows_them_for_all_a_user_and_a_thread() {
             "status": "success",
         })
     };
-    // The thread wins over the user, whoever that is.
+    // The thread takes precedence over the user.
     let asked = json!({ "thread_id": A, "user_id": "wang2", "keep_count": 8 });
     let came = served.post(CLEANUP, &asked.to_string()).await;
     let expected = json!({

@@ -17,12 +17,12 @@ pub struct Served {
     pub dir: tempfile::TempDir,
     pub engine: Engine,
     pub tokens: Tokens,
-    /// Made once: it is asked often.
+    /// Made once, for many requests.
     server: Server,
     router: axum::Router,
 }
 
-/// What came back.
+/// A received answer.
 #[derive(Debug)]
 pub struct Came {
     pub status: StatusCode,
@@ -58,7 +58,7 @@ impl Served {
         Self { dir, engine, tokens, router: server.router(), server }
     }
 
-    /// A task with so many checkpoints.
+    /// Makes a task with this many checkpoints.
     pub fn task(&self, id: &str, user: &str, checkpoints: usize) -> Task {
         let task = self.engine.start_task(id, user).unwrap();
         for _ in 0..checkpoints {

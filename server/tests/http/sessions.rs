@@ -1,4 +1,4 @@
-//! Sessions: what begins one, what it may do, and with what it ends.
+//! Sessions: their start, their rights, and their end.
 
 use axum::body::Body;
 use axum::http::Request;

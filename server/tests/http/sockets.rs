@@ -37,7 +37,7 @@ async fn a_socket_is_its_owners_and_goes_with_the_service() {
     assert_eq!(client.answer().await.status(), 200);
     client.send("GET /v1/tasks HTTP/1.1\r\nHost: x\r\nOrigin: http://x\r\n\r\n").await;
     assert_eq!(client.answer().await.status(), 403);
-    // Where tokens were made, one is needed here too.
+    // A store with tokens requires one here too.
     let token = served.token("root", true);
     assert_eq!(client.get("/v1/tasks").await.status(), 401);
     client

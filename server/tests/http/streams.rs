@@ -14,7 +14,7 @@ use tower::ServiceExt as _;
 
 use crate::served::{Came, Served, request};
 
-/// A stream's reader: what it keeps is the history, as it knows it.
+/// A stream's reader, which keeps the history that it receives.
 struct Reader {
     body: BodyDataStream,
     text: String,
@@ -57,7 +57,7 @@ impl Reader {
         }
     }
 
-    /// What comes next; nothing at the end.
+    /// Returns the next frame; nothing at the end.
     async fn next(&mut self) -> Option<Frame> {
         while self.frames.is_empty() {
             let piece = std::future::poll_fn(|context| {
@@ -73,7 +73,7 @@ impl Reader {
         self.frames.pop_front()
     }
 
-    /// Takes what comes next into the history.
+    /// Adds the next frame to the history.
     async fn take(&mut self) -> Option<Frame> {
         let frame = self.next().await?;
         let data: Value = serde_json::from_str(&frame.data).unwrap();
@@ -183,7 +183,7 @@ async fn an_id_goes_on_behind_it_in_any_server_of_the_store() {
     append(&task, 40);
     let mut kept = Vec::new();
     let mut last: Option<String> = None;
-    // Each takes a few, hangs up, and another goes on where it was.
+    // Each reader takes a few events and disconnects; the next one continues after them.
     for taken in [1, 7, 2, 11, 3] {
         append(&task, 3);
         let mut reader = stream(&served, PATH, last.as_deref()).await;
@@ -228,13 +228,13 @@ async fn a_restore_is_told_and_the_stream_goes_on_at_the_fork() {
     assert_eq!(told, serde_json::json!({"from": 0, "to": 1, "at": "5"}));
     here.up_to(1, head).await;
     assert_eq!(shown(&here.kept), history(&served).await);
-    // Who was further on, and who had not come so far.
+    // A reader that was further on, and one that was not.
     for (last, at) in [("0:11", "1:5"), ("0:3", "1:3")] {
         let mut later = stream(&served, PATH, Some(last)).await;
         let first = later.next().await.unwrap();
         assert_eq!((&*first.event, &*first.id), ("lineage", at));
     }
-    // It goes back: the first lineage is the one that holds again.
+    // An undo: the first lineage is the active one again.
     served.engine.undo("essay").run().unwrap();
     let head = append(&served.engine.task("essay").unwrap(), 2);
     here.up_to(0, head).await;

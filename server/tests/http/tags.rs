@@ -65,7 +65,7 @@ async fn who_has_an_answer_already_is_told_so() {
         for tags in [&tag[..], "*", &format!("\"x\", W/{tag}")] {
             let came = known(&served, path, tags).await;
             assert_eq!(came.status, StatusCode::NOT_MODIFIED, "{path} {tags}");
-            // Who has it packed is told so under the weak tag that it came with.
+            // A client that accepts compression gets 304 for the weak tag that came with it.
             let weak = format!("W/{tag}");
             let theirs = if tags.contains(&weak) { &weak } else { &tag };
             assert_eq!((came.header("etag"), came.bytes.len()), (&theirs[..], 0), "{path}");
@@ -73,7 +73,7 @@ async fn who_has_an_answer_already_is_told_so() {
         let came = known(&served, path, "\"x\"").await;
         assert_eq!((came.status, came.header("etag")), (StatusCode::OK, &tag[..]));
     }
-    // Nothing is there, whatever somebody has.
+    // A missing resource is not found, whatever tag the request has.
     for path in ["/v1/points/none", "/v1/points/essay/event", "/v1/tasks/none/events"] {
         assert_eq!(known(&served, path, "*").await.status, StatusCode::NOT_FOUND);
     }
@@ -161,7 +161,7 @@ async fn an_erased_event_is_not_kept_by_the_tag_of_what_it_was() {
         let again = known(&served, path, came.header("etag")).await;
         assert_eq!(again.status, StatusCode::NOT_MODIFIED, "{path}");
     }
-    // Where a point is does not change by it.
+    // The tag of a point's address stays the same.
     assert_eq!(tag(&served, point).await, same);
 }
 

@@ -1,4 +1,4 @@
-//! `/v1`: what is somebody else's is what is not there.
+//! `/v1`: resources of other users do not exist for a caller.
 use axum::http::StatusCode;
 use milepost::Mark;
 use milepost::events::Message;

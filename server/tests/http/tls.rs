@@ -77,7 +77,7 @@ async fn it_answers_with_tls_and_offers_what_it_speaks() {
     assert_eq!(client.get("/v1/tasks").await.status(), 200);
     assert!(connect(at, made.cert.der(), &["h2"]).await.is_err());
     assert!(connect(at, make().cert.der(), &[]).await.is_err());
-    // Who speaks something else is not answered, and the others are.
+    // A client without TLS gets no answer; other clients do.
     let mut plain = Client::to(at).await;
     plain.send(&get("/healthz")).await;
     assert_eq!(client.get("/healthz").await.status(), 200);
@@ -101,7 +101,7 @@ async fn a_certificate_is_read_again_for_who_connects_from_then_on() {
     let mut after = connect(at, new.cert.der(), &[]).await.unwrap();
     assert_eq!(after.get("/healthz").await.status(), 200);
     assert!(connect(at, old.cert.der(), &[]).await.is_err());
-    // What is connected stays so.
+    // Existing connections stay open.
     assert_eq!(before.get("/healthz").await.status(), 200);
 }
 

@@ -1,4 +1,4 @@
-//! Connections: what is slow, long or too much, and how they end.
+//! Connections: slow, long and oversized requests, and their ends.
 
 use std::time::Duration;
 

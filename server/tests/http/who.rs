@@ -1,4 +1,4 @@
-//! Who asks, and under which id. What they may is in `matrix.rs`.
+//! Authentication and request ids. The access rights are in `matrix.rs`.
 use crate::served::{NOW_US, Served, request};
 use milepost_server::ServerOptions;
 

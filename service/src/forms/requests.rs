@@ -42,7 +42,7 @@ pub fn mark_at(given: CheckpointGiven) -> Mark {
 ///
 /// # Errors
 ///
-/// `Invalid`: the target is no JSON that can be stored.
+/// `Invalid`: the target cannot be stored as JSON.
 pub fn guidance(asked: GuidanceAsked) -> Result<GuidanceGiven> {
     let data = asked.target.map(|target| Json::from_value(&json!({ "target": target })));
     Ok(GuidanceGiven { text: asked.text, data: data.transpose()? })

@@ -11,7 +11,7 @@ use super::answers::{lineage, task};
 ///
 /// # Errors
 ///
-/// Those of a read.
+/// Errors of a read.
 pub fn restored(of: &Task) -> Result<RestoredForm> {
     Ok(RestoredForm {
         task: task(of.info()?),
@@ -61,7 +61,7 @@ const NUMBERS: [&str; 5] = ["bytes", "needs", "free", "uncompared", "late"];
 ///
 /// # Errors
 ///
-/// `Invalid`: it is no such plan.
+/// `Invalid`: it is not such a plan.
 pub fn plan_of_files(mut value: Value) -> Result<Plan> {
     fn count(value: &mut Value) {
         match value {

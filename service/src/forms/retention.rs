@@ -1,12 +1,16 @@
 //! Conversions of cleanups.
 
 use milepost::retention::{CapturesPlan, RetentionPlan, RetentionReport, TaskPlan, TaskRetained};
-use milepost::{Detail, LineageId, Offset};
+use milepost::{Detail, LineageId, Offset, Result};
 use milepost_api::{Big, CapturesForm, RetainedForm, RetainedTotal, RetentionForm, TrimmedForm};
 
-/// Converts a plan: what a cleanup would remove.
-pub fn planned_cleanup(plan: RetentionPlan, captures: Option<CapturesPlan>) -> RetentionForm {
+/// Converts a plan: what a cleanup would remove. The plan of captures may have failed.
+pub fn planned_cleanup(plan: RetentionPlan, captures: Result<CapturesPlan>) -> RetentionForm {
     let tasks: Vec<_> = plan.tasks.into_iter().map(planned).collect();
+    let (captures, captures_error) = match captures {
+        Ok(captures) => (Some(captures), None),
+        Err(error) => (None, Some(error.to_string())),
+    };
     RetentionForm {
         total: total(&tasks),
         dry_run: true,
@@ -16,11 +20,12 @@ pub fn planned_cleanup(plan: RetentionPlan, captures: Option<CapturesPlan>) -> R
             chunks: Big(captures.chunks),
             bytes: Big(captures.bytes),
         }),
+        captures_error,
         backup: None,
     }
 }
 
-/// Converts a report: what a cleanup removed.
+/// Converts a report: the removals that a cleanup made.
 pub fn done_cleanup(
     plan: RetentionPlan,
     report: RetentionReport,
@@ -29,7 +34,14 @@ pub fn done_cleanup(
     let tasks = plan.tasks.into_iter().zip(report.tasks);
     let tasks = tasks.map(|(plan, report)| done(plan, report));
     let tasks: Vec<_> = tasks.collect();
-    RetentionForm { total: total(&tasks), dry_run: false, tasks, captures: None, backup }
+    RetentionForm {
+        total: total(&tasks),
+        dry_run: false,
+        tasks,
+        captures: None,
+        captures_error: None,
+        backup,
+    }
 }
 
 fn planned(plan: TaskPlan) -> RetainedForm {
@@ -53,7 +65,7 @@ fn planned(plan: TaskPlan) -> RetainedForm {
 }
 
 fn done(plan: TaskPlan, done: TaskRetained) -> RetainedForm {
-    // The figures of the plan are those of the cleanup only if all of it was done.
+    // The figures of the plan equal those of the cleanup only if all of it was done.
     let is_same = |a: &[_], b: &[_]| a.len() == b.len() && a.iter().all(|one| b.contains(one));
     let whole = done.error.is_none()
         && done.removed == plan.removed.len() as u64

@@ -44,8 +44,8 @@ pub(crate) fn run(
     })
 }
 
-/// Captures a folder, with a mark before or after a call if it is `for_call`. Returns also what
-/// was left out for the first time.
+/// Captures a folder, with a mark before or after a call if it is `for_call`. Returns also the
+/// paths that were left out for the first time.
 pub(crate) fn captured(
     (engine, task, workspace): (&Engine, &Task, &Workspace),
     mark: Option<Mark>,

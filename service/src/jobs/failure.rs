@@ -11,7 +11,7 @@ pub type Result<T, E = JobFailure> = std::result::Result<T, E>;
 pub struct JobFailure {
     /// The error.
     pub error: Error,
-    /// The next step, if it is more than the error says.
+    /// The next step, if it adds something to the error.
     pub remedy: Option<Remedy>,
     /// The part of the result that explains the failure, such as a plan with conflicts.
     pub result: Option<Box<JobResult>>,

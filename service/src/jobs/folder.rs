@@ -73,7 +73,7 @@ fn is_gone(folder: &Path) -> bool {
     std::fs::symlink_metadata(folder).is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound)
 }
 
-/// Makes a folder that is gone, before a restore brings its contents back.
+/// Creates a missing folder, before a restore brings its contents back.
 pub(crate) fn make(workspace: &Workspace) -> Result<()> {
     let folder = workspace.folder();
     match is_gone(folder) {

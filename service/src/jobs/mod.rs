@@ -18,7 +18,7 @@
 //! recover    interrupted restores (of all tasks)
 //! progress   progress of work in a folder
 //! folder     the folder of a job
-//! recovery   the interrupted restore of a task, taken back before other work
+//! recovery   the interrupted restore of a task, undone before other work
 //! own        trust in a store
 //! compact    compactions
 //! import/    imports of runs, folders and exports
@@ -91,7 +91,7 @@ pub type Told<'a> = &'a dyn Listener;
 ///
 /// # Errors
 ///
-/// Those of the work, each with its remedy if it has one. A conflict of files has the plan as its
+/// Errors of the work, each with its remedy if it has one. A conflict of files has the plan as its
 /// result.
 pub fn run(engine: &Engine, asked: &JobAsked, user: &str, told: Told<'_>) -> Result<JobResult> {
     match asked {

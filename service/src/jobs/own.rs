@@ -1,4 +1,4 @@
-//! Trust in a store. Its content is no proof of what its user asked for; see docs/TRUST.md.
+//! Trust in a store. Its content does not prove what its user requested; see docs/TRUST.md.
 
 // tidy: two questions about trust
 
@@ -19,7 +19,7 @@ pub fn is_trusted(engine: &Engine) -> bool {
 ///
 /// # Errors
 ///
-/// `NotFound`: there is no such task. Those of a read.
+/// `NotFound`: there is no such task. Errors of a read.
 pub fn is_own(engine: &Engine, task: &str) -> Result<bool> {
     Ok(is_trusted(engine) && !engine.transfer().is_imported(task)?)
 }

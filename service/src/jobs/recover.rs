@@ -1,4 +1,4 @@
-//! Recoveries: interrupted restores of folders, taken back or given up.
+//! Recoveries: interrupted restores of folders, undone or abandoned.
 
 use milepost::restore::PendingRestore;
 use milepost::{Engine, ErrorKind};
@@ -10,7 +10,7 @@ use crate::jobs::folder::{captured_at, choices, named, not_named, place};
 use crate::jobs::own::is_own;
 use crate::jobs::recovery::{self, begun_in};
 
-/// Recorded reason for a restore that was given up.
+/// Recorded reason for an abandoned restore.
 const GIVEN_UP: &str = "given up by the user";
 
 /// Takes interrupted restores back, or gives them up.

@@ -1,7 +1,7 @@
 //! The interrupted restore of a task. Work that writes to a task first takes it back.
 //!
-//! A restore is taken back if its folder is still in place, and no later change conflicts with
-//! that. Otherwise the task stays blocked, until a recovery ends the restore.
+//! A restore is undone if its folder is still in place, and no later change conflicts with that.
+//! Otherwise the task stays blocked, until a recovery ends the restore.
 
 use std::path::PathBuf;
 
@@ -27,15 +27,15 @@ pub struct Recovered {
     pub folder: Option<RecoveredFolder>,
 }
 
-/// Takes back the restore that blocks a task. Remains of a restore that had ended in the job's
-/// folder are cleared up.
+/// Undoes the restore that blocks a task. Remains of a restore that had ended in the job's folder
+/// are removed.
 ///
-/// In a store that is not trusted, and for an imported task, nothing is taken back without a
-/// request. `at`: the folder of the work, with the choices for its paths.
+/// In a store that is not trusted, and for an imported task, nothing is undone without a request.
+/// `at`: the folder of the work, with the choices for its paths.
 ///
 /// # Errors
 ///
-/// `Conflict`: another process changed paths since. Those of a read.
+/// `Conflict`: another process changed paths since. Errors of a read.
 pub fn recover(
     engine: &Engine,
     task: &Task,
@@ -103,7 +103,7 @@ pub(crate) fn none(engine: &Engine, task: &Task) -> Result<()> {
     Err(JobFailure::new(ErrorKind::Unavailable, text).remedy(remedy))
 }
 
-/// Converts the error of taking back a restore.
+/// Converts the error of undoing a restore.
 pub(crate) fn failed(error: milepost::Error, task: &str) -> JobFailure {
     let conflict = error.kind() == ErrorKind::Conflict;
     let failure = JobFailure::from(error);

@@ -107,7 +107,7 @@ fn with_folder(
     restored(&workspace, went, recovered).map(JobResult::Undo)
 }
 
-/// Fails if an interrupted restore was just taken back: an undo would then undo the restore before
+/// Fails if an interrupted restore was just undone: an undo would then revert the restore before
 /// that one. An interrupted undo is done again.
 fn refuse_another(recovered: &Recovered, task: &str) -> Result<()> {
     match &recovered.pending {
@@ -139,7 +139,7 @@ fn nothing(error: Error, task: &str) -> JobFailure {
     }
 }
 
-/// Converts the error of a restore that another change came before.
+/// Converts the error of a restore that another change preceded.
 fn in_the_way(error: Error) -> JobFailure {
     let is_told = matches!(error.detail(), Some(Detail::Refused { .. } | Detail::Active { .. }));
     match error.kind() {

@@ -3,10 +3,10 @@
 use milepost::query::{CheckpointOrder as EngineOrder, CheckpointQuery as EngineQuery};
 use milepost::{Error, LineageId, Result};
 use milepost_api::calls::{
-    AllCheckpoints, AllCheckpointsQuery, Attachments, Checkpoint, CheckpointOrder, CheckpointQuery,
-    Checkpoints, Unmark, UnmarkAll, UnmarkQuery,
+    AllCheckpoints, AllCheckpointsQuery, Attach, Attachments, Checkpoint, CheckpointOrder,
+    CheckpointQuery, Checkpoints, Mark, Unmark, UnmarkAll, UnmarkQuery,
 };
-use milepost_api::{AttachmentForm, Big, CheckpointForm, Listed, UnmarkedForm};
+use milepost_api::{AttachedForm, AttachmentForm, Big, CheckpointForm, Listed, UnmarkedForm};
 use serde_json::{Map, Value};
 
 use super::{PAGE, PAGE_MAX, page_size};
@@ -83,7 +83,7 @@ impl Serve for UnmarkAll {
     fn serve(self, view: &View<'_>) -> OperationResult<UnmarkedForm> {
         let UnmarkQuery { task, lineage, alias, before, status, filter } = self.query;
         let filter = metadata_filter(filter.as_deref())?;
-        // An empty object is no filter: it would find every checkpoint.
+        // An empty object is not a filter: it would find every checkpoint.
         let is_bounded = task.is_some() || status.is_some() || !filter.is_empty();
         if !is_bounded && alias.is_none() && before.is_none() {
             let text = "without a filter this would remove every checkpoint: give `task`, `status` \
@@ -120,4 +120,24 @@ fn metadata_filter(text: Option<&str>) -> Result<Vec<(String, Value)>> {
     let read: serde_json::Result<Map<String, Value>> = serde_json::from_str(text);
     let wrong = |error| Error::invalid(format!("`filter` is no JSON object: {error}"));
     Ok(read.map_err(wrong)?.into_iter().collect())
+}
+
+impl Serve for Mark {
+    fn serve(self, view: &View<'_>) -> OperationResult<CheckpointForm> {
+        let task = view.task(&self.task)?;
+        let task = match self.body.lineage {
+            Some(lineage) => task.lineage_named(lineage)?.with_hooks()?,
+            None => task,
+        };
+        let mark = forms::mark_at(self.body).conditions(view.conditions().of_call());
+        Ok(forms::checkpoint(task.checkpoint(mark)?))
+    }
+}
+
+impl Serve for Attach {
+    fn serve(self, view: &View<'_>) -> OperationResult<AttachedForm> {
+        let attachments = self.body.attachments.into_iter().map(forms::to_attachment);
+        let added = view.task(&self.task)?.attach(&self.body.alias, attachments)?;
+        Ok(AttachedForm { added })
+    }
 }

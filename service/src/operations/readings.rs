@@ -3,15 +3,18 @@
 use milepost::reading::AlignOptions;
 use milepost::{Error, Json, LineageId, Point, Result, Task};
 use milepost_api::calls::{
-    Align, AlignQuery, Overview, OverviewQuery, Rows, RowsQuery, Search, SearchQuery, TaskMetrics,
-    Turns, TurnsQuery,
+    Align, AlignQuery, Overview, OverviewQuery, Rows, RowsQuery, Search, SearchQuery, Series,
+    SeriesQuery, TaskMetrics, Turns, TurnsQuery,
 };
-use milepost_api::{AlignmentForm, Big, HitsForm, MetricsForm, OverviewForm, RowsForm, TurnsForm};
+use milepost_api::{
+    AlignmentForm, Big, HitsForm, Listed, MetricsForm, OverviewForm, RowsForm, SeriesForm,
+    TurnsForm,
+};
 use serde::Serialize;
 
 use super::page_size;
 use crate::error::OperationResult;
-use crate::reader::{EventSearch, HitsAsked, RowsAsked, TurnPlace, TurnsAsked};
+use crate::reader::{EventSearch, HitsAsked, RowsAsked, SeriesAxis, TurnPlace, TurnsAsked};
 use crate::serve::{Serve, ServeTagged, serve_tagged};
 use crate::tag::Tag;
 use crate::view::{Seen, View, erasures};
@@ -27,8 +30,8 @@ const BUCKETS: (usize, usize) = (200, 2000);
 const LINES: (usize, usize) = (100, 1000);
 const HITS: (usize, usize) = (100, 1000);
 
-/// Returns a task and the tag of an answer about a lineage of it: by its head, its beginning, what
-/// was erased, which checkpoints were removed, and the query.
+/// Returns a task and the tag of an answer about a lineage of it: by its head, its beginning, its
+/// erasures, its removed checkpoints, and the query.
 fn seen(
     view: &View<'_>,
     task: &str,
@@ -63,7 +66,7 @@ pub fn ordered(from: Option<Big>, to: Option<Big>) -> Result<(Option<u64>, Optio
     }
 }
 
-serve_tagged!(Rows, Turns, Overview, TaskMetrics, Align);
+serve_tagged!(Rows, Turns, Overview, TaskMetrics, Align, Series);
 
 impl ServeTagged for Rows {
     type Seen = (Task, RowsAsked);
@@ -205,5 +208,61 @@ impl Serve for Search {
         let user = view.asks_about(user)?;
         let limit = page_size(limit, HITS.0, HITS.1)?;
         Ok(view.reader().hits(view, &HitsAsked { user, limit, cursor, search })?)
+    }
+}
+
+/// Default and maximum number of buckets of a series.
+const POINTS: (usize, usize) = (500, 2000);
+
+/// Maximum number of histories of a series.
+const SERIES: usize = 50;
+
+/// Returns the axis of a name.
+fn axis(name: Option<&str>) -> Result<SeriesAxis> {
+    match name {
+        None | Some("step") => Ok(SeriesAxis::Step),
+        Some("time") => Ok(SeriesAxis::Time),
+        Some("offset") => Ok(SeriesAxis::Offset),
+        Some(name) => Err(Error::invalid(format!("x is `step`, `time` or `offset`, not {name:?}"))),
+    }
+}
+
+impl ServeTagged for Series {
+    type Seen = (Vec<(Task, Point)>, SeriesAxis, usize);
+
+    fn see(&self, view: &View<'_>) -> OperationResult<(Tag, Self::Seen)> {
+        let SeriesQuery { at, metric: _, x, points } = &self.query;
+        if !(1..=SERIES).contains(&at.len()) {
+            let text = format!("a series has 1 to {SERIES} addresses `at`, not {}", at.len());
+            return Err(Error::invalid(text).into());
+        }
+        let axis = axis(x.as_deref())?;
+        let most = page_size(*points, POINTS.0, POINTS.1)?;
+        let points = at.iter().map(|address| {
+            let point = view.point(address)?;
+            Ok((view.task(&point.task)?, point))
+        });
+        let points = points.collect::<Result<Vec<_>>>()?;
+        let mut all = blake3::Hasher::new();
+        for (task, point) in &points {
+            let erased = erasures(task)?;
+            let begin = task.lineage_named(point.lineage)?.info()?.begin;
+            all.update(format!("{point} {} {begin} {erased:?}\n", view.hash_at(point)?).as_bytes());
+        }
+        all.update(Json::from_value(&self.query)?.text().as_bytes());
+        Ok((Tag::new(all.finalize()), (points, axis, most)))
+    }
+
+    fn answer(
+        &self,
+        view: &View<'_>,
+        (points, axis, most): Self::Seen,
+    ) -> OperationResult<Listed<SeriesForm>> {
+        let items = view.reader().series(&points, &self.query.metric, axis, most)?;
+        Ok(Listed { items, next: None })
+    }
+
+    fn is_complete(&self, answer: &Listed<SeriesForm>) -> bool {
+        answer.items.iter().all(|item| item.read == item.head)
     }
 }

@@ -1,8 +1,9 @@
 //! Tasks and their lineages.
 
+use milepost::Error;
 use milepost::query::TaskQuery as EngineQuery;
-use milepost_api::calls::{Lineages, Summary, Task, TaskQuery, Tasks};
-use milepost_api::{LineageForm, Listed, SummaryForm, TaskForm};
+use milepost_api::calls::{DeleteTask, Lineages, StartTask, Summary, Task, TaskQuery, Tasks};
+use milepost_api::{LineageForm, Listed, SummaryForm, TaskForm, TaskGiven};
 
 use super::{PAGE, PAGE_MAX, page_size};
 use crate::error::OperationResult;
@@ -36,5 +37,28 @@ impl Serve for Lineages {
     fn serve(self, view: &View<'_>) -> OperationResult<Listed<LineageForm>> {
         let lineages = view.task(&self.task)?.lineages()?;
         Ok(Listed { items: lineages.into_iter().map(forms::lineage).collect(), next: None })
+    }
+}
+
+impl Serve for StartTask {
+    fn serve(self, view: &View<'_>) -> OperationResult<TaskForm> {
+        let TaskGiven { id, user, initial, copy_of } = self.body;
+        if copy_of.is_some() && initial.is_some() {
+            let text = "a copy has the state of its original, not `initial`";
+            return Err(Error::invalid(text).into());
+        }
+        let user = user.as_deref().or(view.user());
+        let user = user.ok_or_else(|| Error::invalid("a task has an owner: name it in `user`"))?;
+        let task = match copy_of {
+            Some(original) => view.copy_task(&original, &id, user),
+            None => view.start_task(&id, user, initial),
+        };
+        Ok(forms::task(task?.info()?))
+    }
+}
+
+impl Serve for DeleteTask {
+    fn serve(self, view: &View<'_>) -> OperationResult<()> {
+        Ok(view.delete_task(&self.task)?)
     }
 }

@@ -129,7 +129,7 @@ impl Reader {
         };
         let mut map = map.lock();
         // Read before the events: an event that is erased in between is read again. Read while the
-        // map is held: an earlier head would be less than what it has.
+        // map is held: an earlier head would be less than the map's.
         let erased = task.erased();
         let info = lineage.info()?;
         let (made_for, head) = ((info.begin, erased), info.head.next);

@@ -159,7 +159,7 @@ fn a_series_ends_at_its_point_also_within_a_bucket() {
         let metrics = [("loss".to_owned(), Float(step as f64))].into();
         Body::from(StepFinished { step, metrics, ..StepFinished::default() })
     };
-    // So many values that a bucket has two.
+    // With this many values a bucket has two.
     let (_engine, task) = engine((0..6000).map(finished).collect());
     let reader = Reader::default();
     for offset in [4000, 4001] {

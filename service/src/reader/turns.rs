@@ -30,7 +30,7 @@ pub struct TurnsAsked {
     pub search: EventSearch,
 }
 
-/// Maximum number of events that all turns of a history are made of.
+/// Maximum number of events in all turns of a history.
 const EVENTS: usize = 1_000_000;
 
 /// A turn with its number.

@@ -53,7 +53,7 @@ fn a_capture_that_fails_behind_the_answer_is_tried_again() {
     scene.write("made.txt", "by the call");
     let away = scene.project().with_file_name("away");
     std::fs::rename(scene.project(), &away).unwrap();
-    // A file in its place: a folder that is gone is an empty capture.
+    // A file in its place: a missing folder is an empty capture.
     std::fs::write(scene.project(), "").unwrap();
     let mut asked = scene.asked("PostToolUse", "s1", Some(("call-1", "Bash")));
     asked.project = scene.asked("Stop", "s1", None).project;

@@ -143,7 +143,7 @@ fn a_file_that_has_no_line_at_the_first_call_is_replaced_by_the_documents_with_t
         scene.settle();
         let said = conversation(&scene.events("s1"));
         assert_eq!(said[2..], ["user: \"list\"", "call-1 {\"command\":\"true\"}"]);
-        // What the file has later is the same conversation.
+        // The file's later lines are the same conversation.
         std::fs::write(&file, line("u1", None, "list")).unwrap();
         scene.after("s1", "call-1", "Bash");
         scene.settle();

@@ -201,7 +201,7 @@ impl LineageDocuments<'_> {
 }
 
 impl Shown {
-    /// Returns the form of a lineage with the hashes of the export: those of a copy are others.
+    /// Returns the form of a lineage with the hashes of the export: those of a copy differ.
     pub fn with_hashes(&self, mut form: LineageForm) -> LineageForm {
         let log = milepost::ids::LogKind::Lineage(form.id);
         let mut heads = self.task.heads.iter();

@@ -1,4 +1,4 @@
-//! The states of a lineage, as a state for each thousand events and what each event changed.
+//! The states of a lineage, as a state for each thousand events and the changes of each event.
 
 use std::collections::HashMap;
 
@@ -77,7 +77,7 @@ impl<'a> Fold<'a> {
         StatesForm { from: Big(from), state: self.json.clone(), changes: Vec::new() }
     }
 
-    /// Applies an event, and returns what it changed.
+    /// Applies an event, and returns its changes.
     fn apply(&mut self, event: &Event) -> Result<Vec<ChangeItem>> {
         RunReducer.apply(&mut self.state, event, self.chunks)?;
         let mut changes = Vec::new();

@@ -26,8 +26,8 @@ pub fn io(what: &str, path: &Path, error: &io::Error) -> Error {
         .with_source(io::Error::from(error.kind()))
 }
 
-/// Reads bytes until the buffer is full. A read that fails is tried once more: only an error that
-/// stays says something of the file.
+/// Reads bytes until the buffer is full. A failed read is tried once more: only a persistent error
+/// concerns the file.
 pub(crate) fn read_whole(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<()> {
     let (mut at, mut has_failed) = (0, false);
     while let Some(room) = buffer.get_mut(at..).filter(|room| !room.is_empty()) {
@@ -67,7 +67,7 @@ fn unfollowed() -> i32 {
 ///
 /// # Errors
 ///
-/// Those of the file system.
+/// Errors of the file system.
 pub fn make_dir(dir: &Path) -> Result<()> {
     match fs::DirBuilder::new().mode(0o700).recursive(false).create(dir) {
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists && is_dir(dir) => Ok(()),
@@ -94,7 +94,7 @@ impl FolderHandle {
     ///
     /// # Errors
     ///
-    /// Those of the file system.
+    /// Errors of the file system.
     pub fn open(path: &Path) -> Result<Self> {
         let file = File::open(path).map_err(|e| io("open", path, &e))?;
         Ok(Self { path: path.to_owned(), file })

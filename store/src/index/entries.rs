@@ -110,8 +110,8 @@ pub struct TaskEntry {
 }
 
 impl TaskEntry {
-    /// A time that has not come. As `deleted_us` it marks a task being imported, which looks
-    /// deleted to readers. As `created_us` it marks a task whose import was given up.
+    /// A time in the future. As `deleted_us` it marks a task being imported, which looks deleted to
+    /// readers. As `created_us` it marks a task whose import was cancelled.
     pub const NOT_YET: u64 = u64::MAX;
 
     /// Returns `true` while the task is being imported.
@@ -119,7 +119,7 @@ impl TaskEntry {
         self.deleted_us == Some(Self::NOT_YET)
     }
 
-    /// Returns `true` if the import was given up. The records that it left may be incomplete.
+    /// Returns `true` if the import was cancelled. The records that it left may be incomplete.
     pub fn is_given_up(&self) -> bool {
         self.deleted_us.is_some() && self.created_us == Self::NOT_YET
     }
@@ -187,7 +187,7 @@ pub struct PendingEntry {
 pub struct ActivationEntry {
     /// The lineage.
     pub lineage: LineageId,
-    /// The activation that an undo went back to.
+    /// The activation that an undo returned to.
     pub back: Option<Epoch>,
     /// The time, in microseconds since the Unix epoch.
     pub time_us: u64,
@@ -244,14 +244,14 @@ pub struct SnapshotNote {
     /// The number of erased events of the task when it was made. The snapshot is unused once that
     /// changes.
     pub erased: u64,
-    /// The first offset of the history when it was made. The snapshot is unused once that changes:
-    /// its pieces may be made of trimmed events.
+    /// The first offset of the history at its creation. The snapshot is unused once that changes:
+    /// its pieces may refer to trimmed events.
     pub begin: Offset,
     /// Check over the index key and the fields above.
     pub check: [u8; 16],
 }
 
-/// A summary of a lineage, made of its events up to a head. It may be lost.
+/// A summary of a lineage, from its events up to a head. It may be lost.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct SummaryNote {
     /// The first offset of the summarized history.

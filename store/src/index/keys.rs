@@ -89,7 +89,7 @@ pub enum KeyKind {
     Snapshot = 50,
     /// A summary of a lineage.
     Summary = 51,
-    /// The events that a piece of a state is made of.
+    /// The events from which a piece of a state is made.
     PieceSource = 52,
 }
 

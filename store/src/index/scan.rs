@@ -10,7 +10,7 @@ pub type IndexPut = (Vec<u8>, Option<Vec<u8>>);
 /// An entry of the index: key and value.
 pub type Entry = (Vec<u8>, Vec<u8>);
 
-/// A function that returns up to so many entries of a range of keys, in order of keys.
+/// A function that returns up to a number of entries of a range of keys, in order of keys.
 pub type Scan<'a> = dyn Fn(&[u8], &[u8], usize) -> Result<Vec<Entry>> + 'a;
 
 /// A callback that receives an entry: key and value.

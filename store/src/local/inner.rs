@@ -234,7 +234,7 @@ impl Inner {
     /// write of sled's own threads has failed, the store is poisoned, whichever call notices it.
     pub(crate) fn sled<T>(&self, done: Result<T>) -> Result<T> {
         done.map_err(|error| {
-            // Sled refuses every call. Other reads go on, so this cause is told.
+            // Sled refuses every call. Other reads succeed, so this cause is reported.
             if self.kv.has_failed() {
                 self.poison(&error);
                 return earlier_write_failed(&error.to_string());

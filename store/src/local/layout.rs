@@ -95,7 +95,7 @@ impl Layout {
     }
     /// Returns the damage for which sled was marked.
     pub(crate) fn sled_suspected(&self) -> String {
-        // The marker alone tells that there was damage.
+        // The marker alone shows that there was damage.
         let damage = fs::read(self.suspect()).unwrap_or_else(|_| Vec::new());
         let damage: String = String::from_utf8_lossy(&damage).chars().take(512).collect();
         match damage.is_empty() {

@@ -24,7 +24,7 @@ use crate::projection::{Compacted, CompactionHost, CompactionStep};
 use crate::projection::{DiskBytes, Maintenance};
 use crate::storage_check::StorageCheck;
 
-/// The bytes in the tail that mean that writers are busy: after a round, so many have come again.
+/// The bytes in the tail from which writers count as busy: as many have come again after a round.
 const BUSY: usize = applier::ROUND_DUE / 2;
 
 /// The time without a commit after which writers are not busy: a tail of less than a round stays.
@@ -220,7 +220,7 @@ impl LocalStore {
         }
     }
 
-    /// Syncs sled, and writes the frame that says that the store was closed.
+    /// Syncs sled, and writes the frame that marks the close of the store.
     fn finish(&self) -> Result<()> {
         self.shared.check_poison()?;
         let seq = self.seq();

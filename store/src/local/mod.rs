@@ -100,12 +100,12 @@ pub struct LocalStore {
     /// `None` if the store is opened for reading only.
     witness: Option<AckMarker>,
     findings: Vec<Finding>,
-    /// The number of unreadable chunks, and those of them that were not stored again since.
+    /// The number of unreadable chunks, and the chunks that were not stored again since.
     damaged: Mutex<(u64, HashSet<ChunkId>)>,
     /// Chunks that were stored or read intact since the store was opened.
     intact_chunks: Mutex<HashSet<ChunkId>>,
-    /// Fingerprints of contents that came, to tell those that come again; `None` if each body is
-    /// stored by itself.
+    /// Fingerprints of earlier contents, to recognize repeated ones; `None` if each body is stored
+    /// by itself.
     came: Option<Mutex<HashSet<u64>>>,
     /// The end of the packs when the store was opened: later chunks are this process's.
     opened_at: Location,
@@ -121,7 +121,7 @@ impl LocalStore {
         if options.only_reads
             && look::is_quick(&layout)
             && let Ok(log) = Self::open_to_read(root, options, Arc::clone(&entropy))
-            // What is found is repaired by an opening for writing.
+            // An opening for writing repairs findings.
             && log.findings.is_empty()
         {
             return Ok(log);
@@ -223,7 +223,7 @@ impl LocalStore {
                 self.shared.poison(error);
             }
         })?;
-        // The frame that says that the store was closed is not acknowledged.
+        // The frame that marks the close of the store is not acknowledged.
         if !closed {
             let meters = &self.shared.meters;
             meters.commit_us.record(started.us());

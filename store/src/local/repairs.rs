@@ -163,8 +163,8 @@ impl Layout {
         files::write_whole(&self.repairs(), text.as_bytes())
     }
 
-    /// Notes a verification of the whole store. It may be lost in a power cut: nothing depends on
-    /// it, except what a later record says of the time before.
+    /// Notes a verification of the whole store. It may be lost in a power cut: only the time in a
+    /// later record depends on it.
     pub(crate) fn note_verified(&self, events: u64, faults: usize, now_us: u64) -> Result<()> {
         let (time_us, events) = (now_us.to_string(), events.to_string());
         let note = serde_json::to_vec(&Verified { time_us, events, faults });

@@ -127,7 +127,7 @@ impl StoreConfig {
     }
 }
 
-/// Returns the error of a file of settings as damage of it.
+/// Converts the error of a file of settings into damage of it.
 pub(crate) fn as_damage(path: &Path, error: Error) -> Error {
     if error.kind() == ErrorKind::Corrupt {
         return error;

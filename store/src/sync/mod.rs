@@ -1,5 +1,5 @@
-//! Locks, channels and threads. With `--cfg shuttle` they are those of a scheduler that tries
-//! interleavings, for the tests in `engine/src/commit/committer/tests.rs`.
+//! Locks, channels and threads. With `--cfg shuttle` a scheduler that tries interleavings provides
+//! them, for the tests in `engine/src/commit/committer/tests.rs`.
 
 // tidy: names the parts
 

@@ -1,7 +1,7 @@
 //! Real coding agents against a scripted model, for tests of Milepost.
 //!
 //! [`Model`] is an HTTP service on the loopback interface. It answers as the services of Anthropic,
-//! OpenAI and Google do, and does what the last prompt says, one directive a request:
+//! OpenAI and Google do, and follows the last prompt, one directive a request:
 //!
 //! ```text
 //! [[say TEXT]]                 a text; before a call, together with it

@@ -1,8 +1,8 @@
 //! The calls of libc that this takes the place of.
 //!
 //! One lock is held around each: the trace is in the order in which the calls took effect. Those
-//! that take a varying number of arguments in C are defined with the most they take, which is called
-//! in the same way on the systems this runs on.
+//! that take a varying number of arguments in C are defined with the most they take, which is
+//! called in the same way on the systems this runs on.
 
 mod contents;
 mod links;

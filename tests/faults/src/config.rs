@@ -1,4 +1,4 @@
-//! What the environment asks for, read once.
+//! Configuration from the environment, read once.
 
 use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
@@ -9,9 +9,9 @@ use libc::{c_int, c_uint};
 use crate::decide::{CLASSES, Fail};
 use crate::sys;
 
-/// What is asked for.
+/// Configuration of the library.
 pub(crate) struct Config {
-    /// The folder that is looked at, without a slash at its end.
+    /// The observed folder, without a slash at its end.
     pub(crate) dir: Vec<u8>,
     /// The trace, where one is written.
     pub(crate) record: Option<c_int>,
@@ -27,7 +27,7 @@ pub(crate) struct Config {
 static CONFIG: OnceLock<Option<Config>> = OnceLock::new();
 static COUNTS: [AtomicU64; CLASSES] = [const { AtomicU64::new(0) }; CLASSES];
 
-/// What is asked for; nothing where no folder is named.
+/// Returns the configuration; `None` if no folder is named.
 pub(crate) fn get() -> Option<&'static Config> {
     CONFIG.get_or_init(read).as_ref()
 }
@@ -38,7 +38,7 @@ fn variable(name: &CStr) -> Option<Vec<u8>> {
     if value.is_null() {
         return None;
     }
-    // SAFETY: what is not null ends in a zero byte; it is copied before anybody changes it.
+    // SAFETY: a pointer that is not null ends in a zero byte; it is copied before any change.
     let value = unsafe { CStr::from_ptr(value) };
     Some(value.to_bytes().to_vec()).filter(|value| !value.is_empty())
 }
@@ -79,7 +79,7 @@ fn shared(fd: c_int) -> Option<&'static [AtomicU64; CLASSES]> {
         return None;
     }
     let at = sys::map(fd, len)?;
-    // SAFETY: the mapping is at the start of a page, as long as the array, and never taken away; any
-    // bytes are counts.
+    // SAFETY: the mapping is at the start of a page, as long as the array, and never taken away;
+    // any bytes are counts.
     Some(unsafe { &*at.cast::<[AtomicU64; CLASSES]>() })
 }

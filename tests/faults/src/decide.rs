@@ -1,4 +1,4 @@
-//! Which call fails, and how.
+//! Selection of the calls that fail, and their failures.
 //!
 //! `class:n:how:once` makes the `n`-th call of a class fail, counted from 1, and `forever` all that
 //! follow too. How: the name of an error; `short`, which writes or reads half; `torn`, which writes
@@ -34,7 +34,7 @@ pub(crate) enum Class {
     Failed,
 }
 
-/// How many counts there are.
+/// Number of classes.
 pub(crate) const CLASSES: usize = 13;
 
 const NAMES: [(&str, Class); 12] = [
@@ -97,7 +97,7 @@ impl Fail {
     }
 }
 
-/// What becomes of a call.
+/// Decision about a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Go,

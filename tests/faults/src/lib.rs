@@ -1,5 +1,5 @@
-//! A library that is preloaded into a process (`LD_PRELOAD`) and stands between it and the calls
-//! that change files: it writes down what they did, or makes them fail.
+//! A library that is preloaded into a process (`LD_PRELOAD`) and intercepts the calls that change
+//! files: it traces them, or makes them fail.
 //!
 //! ```text
 //! calls/       the calls of libc that it takes the place of
@@ -17,11 +17,11 @@
 //! | `MILEPOST_FAULTS_FAIL` | `class:n:how:once` or `class:n:how:forever`, see `decide.rs` |
 //! | `MILEPOST_FAULTS_COUNT` | a file that holds the number of calls of each class, as `u64`s |
 //! | `MILEPOST_FAULTS_NOSYNC` | syncs do nothing and are not written down |
-//! | `MILEPOST_FAULTS_MOVES` | `no-exchange`: the file system cannot exchange names; `plain`: nor move without overwriting |
+//! | `MILEPOST_FAULTS_MOVES` | `no-exchange`: no exchange of names; `plain`: nor a safe move |
 //! | `MILEPOST_FAULTS_HOLD` | a path: while there is something, syncs wait |
 //!
 //! The calls go to the kernel directly, not to the next definition of the same name: nothing here
-//! may call back into what it replaces, and looking a name up may allocate.
+//! may call back into the replaced function, and a lookup of a name may allocate.
 
 mod calls;
 mod config;

@@ -1,4 +1,4 @@
-//! Which file a call is about, and whether it is one that is looked at.
+//! Files of calls, and the selection of those that are observed.
 
 use std::ffi::CStr;
 
@@ -9,14 +9,14 @@ use crate::sys;
 
 const PATH_MAX: usize = 4096;
 
-/// The one file that is never made to fail: a process under test tells through it what it was told.
+/// The one file that never fails: a process under test writes its acknowledgements to it.
 const ACKS: &[u8] = b"acks";
 
 /// A file that is open.
 pub(crate) struct Open {
     pub(crate) inode: u64,
     pub(crate) is_dir: bool,
-    /// Its path, from the folder that is looked at.
+    /// Its path, relative to the observed folder.
     pub(crate) path: Vec<u8>,
 }
 
@@ -30,8 +30,8 @@ pub(crate) fn spared(path: &[u8]) -> bool {
     path == ACKS
 }
 
-/// The file of a descriptor. The kernel is asked anew each time: so nothing has to be known of
-/// descriptors that are copied, closed or handed on.
+/// Returns the file of a descriptor. The kernel is asked anew each time: so copies and closes of
+/// descriptors need no tracking.
 pub(crate) fn of_fd(config: &Config, fd: c_int) -> Option<Open> {
     let mut into = [0; PATH_MAX];
     let path = inside(config, path_of(fd, &mut into)?)?.to_vec();
@@ -44,7 +44,7 @@ pub(crate) fn of_fd(config: &Config, fd: c_int) -> Option<Open> {
     })
 }
 
-/// A path from the folder that is looked at, where it is in there.
+/// Returns a path relative to the observed folder, if it is inside.
 pub(crate) fn of_path(config: &Config, dir: c_int, path: &CStr) -> Option<Vec<u8>> {
     let path = path.to_bytes();
     if path.starts_with(b"/") {

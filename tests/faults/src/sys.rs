@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use libc::{c_char, c_int, c_long, c_void};
 
-/// Sets the error that the caller is to see, and gives what a call gives then.
+/// Sets the caller's error, and returns the result of a failed call.
 pub(crate) fn error(errno: c_int) -> c_int {
     // SAFETY: the location is this thread's own and always there.
     unsafe { *libc::__errno_location() = errno };
@@ -17,7 +17,8 @@ pub(crate) fn errno() -> c_int {
     unsafe { *libc::__errno_location() }
 }
 
-/// A system call by its number, as `syscall` of libc does it, which this library takes the place of.
+/// A system call by its number, as `syscall` of libc does it, which this library takes the place
+/// of.
 ///
 /// # Safety
 ///
@@ -73,12 +74,12 @@ pub(crate) fn openat(dir: c_int, path: &CStr, flags: c_int, mode: libc::mode_t) 
     fd as c_int
 }
 
-/// Whether there is something at a path; links are not followed.
+/// Returns `true` if a path exists; links are not followed.
 pub(crate) fn is_there(dir: c_int, path: &CStr) -> bool {
     stat_at(dir, path, libc::AT_SYMLINK_NOFOLLOW).is_some()
 }
 
-/// What a path stands for.
+/// Returns the status of a path.
 pub(crate) fn stat_at(dir: c_int, path: &CStr, flags: c_int) -> Option<libc::stat> {
     // SAFETY: all bytes may be zero in a `stat`, which is plain numbers.
     let mut stat: libc::stat = unsafe { std::mem::zeroed() };
@@ -87,7 +88,7 @@ pub(crate) fn stat_at(dir: c_int, path: &CStr, flags: c_int) -> Option<libc::sta
     (done == 0).then_some(stat)
 }
 
-/// What a descriptor stands for.
+/// Returns the status of a descriptor.
 pub(crate) fn stat(fd: c_int) -> Option<libc::stat> {
     // SAFETY: all bytes may be zero in a `stat`, which is plain numbers.
     let mut stat: libc::stat = unsafe { std::mem::zeroed() };
@@ -95,14 +96,14 @@ pub(crate) fn stat(fd: c_int) -> Option<libc::stat> {
     (unsafe { libc::fstat(fd, &raw mut stat) } == 0).then_some(stat)
 }
 
-/// Where a descriptor stands in its file.
+/// Returns the position of a descriptor in its file.
 pub(crate) fn position(fd: c_int) -> u64 {
     // SAFETY: only numbers are passed.
     let at = unsafe { libc::syscall(libc::SYS_lseek, fd, 0_i64, libc::SEEK_CUR) };
     u64::try_from(at).unwrap_or(0)
 }
 
-/// Where a link leads, in the bytes given.
+/// Reads the target of a link into the given bytes.
 pub(crate) fn readlink<'a>(path: &CStr, into: &'a mut [u8]) -> Option<&'a [u8]> {
     let len = into.len();
     let to: *mut c_char = into.as_mut_ptr().cast();
@@ -112,7 +113,7 @@ pub(crate) fn readlink<'a>(path: &CStr, into: &'a mut [u8]) -> Option<&'a [u8]> 
     usize::try_from(done).ok().and_then(|done| into.get(..done))
 }
 
-/// Maps a file's first bytes, shared with whoever else maps or reads it.
+/// Maps a file's first bytes, shared with other processes.
 pub(crate) fn map(fd: c_int, len: usize) -> Option<*mut c_void> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: the kernel chooses where; nothing that is mapped is replaced.
@@ -120,7 +121,7 @@ pub(crate) fn map(fd: c_int, len: usize) -> Option<*mut c_void> {
     (at != libc::MAP_FAILED).then_some(at)
 }
 
-/// Waits for a millisecond: whoever waits for a file to go looks again then.
+/// Sleeps for a millisecond, between two checks for a file.
 pub(crate) fn pause_a_little() {
     let wait = libc::timespec { tv_sec: 0, tv_nsec: 1_000_000 };
     // SAFETY: the time to wait is read, and what is left of it is not asked for.

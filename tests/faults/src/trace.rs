@@ -1,13 +1,13 @@
-//! What is written down: the calls that changed something, in the order they took effect.
+//! The trace: calls that changed something, in the order in which they took effect.
 //!
-//! A record is a byte for the call, a number (the inode, or zero), another (an offset, a length or bits),
-//! and two texts of bytes, each behind its length. Numbers are `u64`, little-endian. The reader is
-//! `tests/src/disk/trace.rs`.
+//! A record is a byte for the call, a number (the inode, or zero), another (an offset, a length or
+//! bits), and two texts of bytes, each behind its length. Numbers are `u64`, little-endian. The
+//! reader is `tests/src/disk/trace.rs`.
 
 use crate::config::Config;
 use crate::sys;
 
-/// What was done.
+/// Kind of a traced call.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 pub(crate) enum What {
@@ -20,7 +20,7 @@ pub(crate) enum What {
     Unlink,
     Mkdir,
     Rmdir,
-    /// A sync that failed: the kernel takes what it should have stored for stored from then on.
+    /// A failed sync: the kernel takes the unstored content for stored from then on.
     SyncFailed,
     /// A sync of a file's contents and length only.
     SyncData,
@@ -34,7 +34,7 @@ pub(crate) enum What {
     Exchange,
 }
 
-/// Appends a record, where a trace is asked for.
+/// Appends a record, if a trace is requested.
 pub(crate) fn note(config: &Config, what: What, numbers: (u64, u64), texts: (&[u8], &[u8])) {
     let Some(fd) = config.record else { return };
     let mut record = Vec::with_capacity(40 + texts.0.len() + texts.1.len());

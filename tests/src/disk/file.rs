@@ -1,4 +1,4 @@
-//! One file of the disk: what is stored, and what was done since, by sectors.
+//! One file of the disk: its stored content, and the changes since, by sectors.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::borrow::Cow;
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::seed::Random;
 
-/// What a disk writes whole or not at all.
+/// Unit that a disk writes completely or not at all.
 const SECTOR: usize = 512;
 
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ pub(super) struct FileNode {
     live: Vec<u8>,
     /// Since the last sync, in order, each with its moment.
     changes: Vec<(u64, Change)>,
-    /// Sectors whose last sync failed, with what they hold on the disk: the kernel takes them for
+    /// Sectors whose last sync failed, with their content on the disk: the kernel takes them for
     /// stored, so no later sync writes them, until they are written to again.
     forgotten: BTreeMap<usize, Vec<u8>>,
 }
@@ -64,7 +64,7 @@ impl FileNode {
         }
     }
 
-    /// Nothing is stored, and what was changed counts as stored.
+    /// Marks the changes as stored without storing them.
     pub(super) fn sync_failed(&mut self) {
         for (_, change) in &self.changes {
             for sector in change.sectors(0) {
@@ -101,7 +101,7 @@ impl FileNode {
         Cow::Borrowed(&self.live)
     }
 
-    /// What was stored and what was done until a moment.
+    /// Returns the content at a moment: stored and later changes.
     pub(super) fn until(&self, moment: u64) -> Vec<u8> {
         let mut bytes = self.stored.clone();
         for (at, change) in &self.changes {
@@ -112,8 +112,8 @@ impl FileNode {
         bytes
     }
 
-    /// Each sector as it was at some moment since the last sync; the length of some moment too, or
-    /// the present one.
+    /// Returns each sector as it was at some moment since the last sync; the length of some moment
+    /// too, or the present one.
     pub(super) fn some(&self, random: &mut Random, present_length: bool) -> Vec<u8> {
         // In one image few sectors are lost, in another most.
         let (kept, of) = [(1, 2), (9, 10), (1, 10)][random.below(3) as usize];
@@ -165,7 +165,7 @@ impl Change {
         }
     }
 
-    /// Of a change, what it does to some bytes of the file.
+    /// Applies the part of a change that concerns some bytes of the file.
     fn apply_within(&self, bytes: &mut [u8], from: usize, to: usize) {
         match self {
             Self::Write { at, data } => {

@@ -1,4 +1,4 @@
-//! What a crash may leave, built into a folder.
+//! Contents that a crash may leave, built into a folder.
 
 use std::collections::HashMap;
 use std::fs::{self, Permissions};
@@ -11,20 +11,20 @@ use super::names::{Folders, NameOp};
 use super::{Disk, Node, ROOT};
 use crate::seed::Random;
 
-/// What of the pending changes a crash leaves.
+/// Selection of the pending changes that a crash leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variant {
     /// Nothing.
     None,
     /// Everything, as a kill leaves it.
     All,
-    /// What came before some moment, and nothing after it.
+    /// All changes before some moment, and no later ones.
     Prefix,
-    /// Of each file everything or nothing or what came before some moment; some names and bits.
+    /// For each file all, none or a prefix of its changes; some names and bits.
     Files,
     /// Some sectors, some lengths, some names, some bits.
     Sectors,
-    /// All names and lengths, some sectors: what has a length and was not stored reads as zeros.
+    /// All names and lengths, some sectors: unstored content within the length reads as zeros.
     Lengths,
 }
 
@@ -39,8 +39,8 @@ pub const VARIANTS: [Variant; 6] = [
 ];
 
 impl Disk {
-    /// Builds into a folder what a crash now may leave: one that is new, or empty but for empty folders.
-    /// `None` and `All` need no luck.
+    /// Builds the possible remains of a crash into a folder: a new one, or one with empty folders
+    /// only. `None` and `All` are deterministic.
     pub fn image(&self, variant: Variant, random: &mut Random, to: &Path) -> io::Result<()> {
         let moment = self.moment(random);
         let half = random.below(2) == 0;
@@ -79,7 +79,7 @@ struct Build<'a> {
     variant: Variant,
     moment: u64,
     random: &'a mut Random,
-    /// Where the files are that were built, for their other names.
+    /// Paths of files that were built, for their other names.
     built: HashMap<Node, PathBuf>,
 }
 

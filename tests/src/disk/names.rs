@@ -1,17 +1,17 @@
-//! The folders of the disk: which names are stored, and what was done to them since.
+//! The folders of the disk: the stored names, and the changes since.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{Node, ROOT};
 
-/// What is in each folder, by name.
+/// Entries of each folder, by name.
 pub(super) type Folders = HashMap<Node, BTreeMap<String, Node>>;
 
 /// A folder, and a name in it.
 type Place = (Node, String);
 
-/// What an operation does to one name.
+/// Change of one name.
 #[derive(Debug, Clone)]
 struct Change {
     place: Place,
@@ -35,7 +35,7 @@ pub(super) struct NameOp {
 pub(super) struct Names {
     live: Folders,
     stored: Folders,
-    /// What was done since, in order; each stands here until one of its folders is synced.
+    /// Operations since then, in order; each remains here until one of its folders is synced.
     ops: Vec<NameOp>,
     count: Node,
 }
@@ -81,7 +81,7 @@ impl Names {
         (self.find(dir).unwrap(), name.to_owned())
     }
 
-    /// What a path stands for now.
+    /// Returns the current node of a path.
     pub(super) fn find(&self, path: &str) -> Option<Node> {
         let mut names = path.split('/').filter(|name| !name.is_empty() && *name != ".");
         names.try_fold(ROOT, |dir, name| self.live.get(&dir)?.get(name).copied())
@@ -139,7 +139,7 @@ impl Names {
         self.push(at, vec![(to, node)]).links = node;
     }
 
-    /// A folder is synced: what was done in it is stored, and what that was done to.
+    /// Syncs a folder: stores the changes in it, and those of its entries.
     pub(super) fn sync(&mut self, dir: Node) {
         let mut needed = Needed::default();
         let mut kept = Vec::new();
@@ -174,7 +174,8 @@ impl Names {
         self.ops.iter().map(|op| op.at)
     }
 
-    /// The names where some of what is pending is stored too, as far as what it was done to is.
+    /// Returns the names if some of the pending changes are stored too, as far as their
+    /// dependencies are.
     pub(super) fn after(&self, keep: &mut dyn FnMut(&NameOp) -> bool) -> Folders {
         let mut folders = self.stored.clone();
         let mut not_linked = HashSet::new();
@@ -190,7 +191,7 @@ impl Names {
     }
 }
 
-/// What has to be stored before something that came later.
+/// A dependency: an operation that has to be stored before a later one.
 #[derive(Default)]
 struct Needed {
     places: HashSet<Place>,
@@ -217,14 +218,14 @@ impl NameOp {
         self.changes.iter().any(|change| change.place.0 == dir)
     }
 
-    /// What loses a name by it.
+    /// Returns the nodes that lose a name.
     fn removed(&self) -> impl Iterator<Item = Node> {
         let stays = |node: &Node| self.changes.iter().any(|c| c.after == Some(*node));
         let before = self.changes.iter().filter_map(|change| change.before);
         before.filter(move |node| !stays(node))
     }
 
-    /// Whether each name stands for what it stood for when this was done.
+    /// Returns `true` if each name has the node that it had when this was done.
     fn fits(&self, folders: &Folders) -> bool {
         let as_it_was = |change: &Change| {
             let (dir, name) = &change.place;

@@ -126,7 +126,7 @@ fn bits(path: &Path) -> u32 {
     path.metadata().unwrap().mode() & 0o7777
 }
 
-/// Which of these are there.
+/// Lists the names that exist.
 fn there(root: &Path, names: &[&str]) -> String {
     let there = names.iter().filter(|name| root.join(name).symlink_metadata().is_ok());
     there.copied().collect::<Vec<_>>().join(" ")
@@ -191,7 +191,7 @@ fn a_hard_link_is_the_same_file_and_the_first_name_does_not_go_before_it() {
     let look = |root: PathBuf| there(&root, &["x/a", "y/a"]);
     let all = ["x/a", "x/a y/a", "y/a"].map(str::to_owned);
     assert_eq!(seen(&disk, look), all.into());
-    // The folder of the first name stores the removal, and with it what came before.
+    // The folder of the first name stores the removal, and everything before it.
     disk.apply(&sync_dir("x"));
     assert_eq!(seen(&disk, look), ["y/a".to_owned()].into());
 }
@@ -214,7 +214,7 @@ fn a_folder_goes_behind_what_was_in_it() {
     disk.apply(&Op::Rmdir { path: "d/e".into() });
     disk.apply(&Op::Rmdir { path: "d".into() });
     let look = |root: PathBuf| there(&root, &["d", "d/e", "d/e/a", "a"]);
-    // What was moved out of it is not lost with it.
+    // An entry that was moved out of it is not lost with it.
     let all = ["d d/e d/e/a", "d d/e a", "d a", "a"].map(str::to_owned);
     assert_eq!(seen(&disk, look), all.into());
     disk.apply(&sync_dir(""));

@@ -1,4 +1,4 @@
-//! What a process did to its files, as `tests/faults/src/trace.rs` writes it down.
+//! Trace of a process's changes to its files, as `tests/faults/src/trace.rs` writes it.
 #![allow(clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::fs;
@@ -25,11 +25,11 @@ pub enum Op {
     Sync {
         inode: u64,
     },
-    /// Of contents and length only.
+    /// Sync of contents and length only.
     SyncData {
         inode: u64,
     },
-    /// It was made to fail: what it was to store is not stored by the next one.
+    /// A sync that was made to fail: the next one does not store its changes.
     SyncFailed {
         inode: u64,
     },
@@ -73,7 +73,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// Whether it stores something.
+    /// Returns `true` if it stores something.
     pub fn is_sync(&self) -> bool {
         matches!(
             self,

@@ -36,18 +36,18 @@ pub struct Acts {
     /// The reducer of an embedder, where this life has it.
     pub count: Option<Count>,
     pub engine: Option<Engine>,
-    /// Where the engine is one of a supervisor's.
+    /// The failover engine, if one opened the engine.
     pub supervisor: Option<FailoverEngine>,
     /// Anchors that were taken.
     pub anchors: Mutex<Vec<Anchor>>,
-    /// Folders that were made beside the store.
+    /// Number of folders created next to the store.
     pub beside: AtomicU64,
     pub watches: Mutex<Vec<Watch>>,
     pub model: Mutex<Model>,
     pub counts: Mutex<Counts>,
     pub more: Mutex<More>,
     pub clock: Arc<SetClock>,
-    /// Where calls and answers are written down: calls may be made to fail here.
+    /// File of calls and answers: calls may be made to fail here.
     pub lines: Option<Mutex<File>>,
     /// Other threads work on the store.
     pub threaded: AtomicBool,
@@ -144,7 +144,7 @@ impl Acts {
             _ => Vec::new(),
         };
         if !carried.is_empty() && (self.lines.is_some() || self.threaded.load(Ordering::SeqCst)) {
-            // What it appends again would not be known.
+            // The content of its appends would be unknown.
             return Ok(());
         }
         let before = self.stored(step);
@@ -166,7 +166,7 @@ impl Acts {
         all.map(|(name, _)| name.clone()).collect()
     }
 
-    /// The steps of a life, from so many threads.
+    /// Runs the steps of a life on a number of threads.
     pub fn threads(&self, life: &Life, threads: u8) -> Result<(), String> {
         self.threaded.store(true, Ordering::SeqCst);
         let threads = usize::from(threads.max(1));
@@ -198,7 +198,7 @@ impl Acts {
         adopt(&self.engine(), &mut lock(&self.model), exactly)
     }
 
-    /// How many states are stored, where a step is to store some.
+    /// Returns the number of stored states, for a step that stores some.
     fn stored(&self, step: &Step) -> Option<u64> {
         let counts = step.op == Op::Snapshots && self.count.is_some();
         let stats = counts.then(|| self.engine().store().stats());
@@ -371,8 +371,8 @@ impl Acts {
     }
 }
 
-/// Returns `true` if a step may be under way beside any other. What takes checkpoints away by name
-/// is not: it would not be known what a cleanup beside it had to keep.
+/// Returns `true` if a step may run concurrently with any other. Removals of named checkpoints may
+/// not: the model would not know what a concurrent cleanup had to keep.
 fn may_cross(op: &Op) -> bool {
     !matches!(op, Op::Check | Op::Pin(_) | Op::RemoveMark(_))
 }

@@ -25,7 +25,7 @@ impl Begun {
         }
     }
 
-    /// It ends.
+    /// Ends the call.
     pub fn end(
         self,
         model: &mut Model,

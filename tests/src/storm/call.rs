@@ -7,7 +7,7 @@ use super::program::{Bad, Spec};
 use crate::bodies;
 use crate::seed::hash;
 
-/// A point that is gone back to.
+/// A target of restores.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Target {
     /// A checkpoint by its id.
@@ -130,7 +130,7 @@ pub struct Adding {
 }
 
 impl Adding {
-    /// Returns `true` if it goes to the active lineage, and nothing is asked for.
+    /// Returns `true` if it goes to the active lineage, without further conditions.
     pub fn is_plain(&self) -> bool {
         let asked = self.key.is_some() || self.expect.is_some() || self.mark || self.submit;
         self.lineage.is_none() && !asked
@@ -147,7 +147,7 @@ impl Spec {
     }
 }
 
-/// What a body is told from others by.
+/// Returns a fingerprint of a body.
 pub fn print_of(body: &Body) -> u64 {
     let (kind, payload) = body.encode();
     hash(&payload).wrapping_mul(31) ^ u64::from(kind)
@@ -164,7 +164,7 @@ pub struct Marked {
     pub state: Option<u64>,
 }
 
-/// What a call came to.
+/// Result of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Done {
     Unit,
@@ -198,7 +198,7 @@ pub enum Done {
     State(u64),
 }
 
-/// What a cleanup did to one task.
+/// Effect of a cleanup on one task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cleaned {
     pub task: String,

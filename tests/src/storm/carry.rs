@@ -43,7 +43,7 @@ pub fn carry(
     let given = give(from, task, &mut import, None);
     let taken = given.and_then(|()| import.finish().map(|_| ()));
     match taken {
-        // It is deleted or trimmed meanwhile.
+        // It was deleted or trimmed in between.
         Err(error) if !quiet && error.kind() == ErrorKind::NotFound => return Ok(()),
         taken => taken.map_err(|e| format!("a task is not carried: {e}"))?,
     }
@@ -76,7 +76,7 @@ pub fn copy(
         }
     };
     match copied {
-        // What stands for the beginning of a trimmed task is of its origin.
+        // The base of a trimmed task depends on its origin.
         Err(error) if !in_store && error.kind() == ErrorKind::Invalid => return Ok(()),
         Err(error) if !quiet && error.kind() == ErrorKind::NotFound => return Ok(()),
         taken => taken.map_err(|e| format!("a task is not copied: {e}"))?,

@@ -12,7 +12,7 @@ const HOUR: i64 = 3_600_000_000;
 pub struct SetClock(AtomicI64);
 
 impl SetClock {
-    /// Sets it forward by so many hours, or back.
+    /// Sets it forward by a number of hours, or back.
     pub fn set(&self, hours: i16) {
         self.0.fetch_add(i64::from(hours) * HOUR, Ordering::SeqCst);
     }

@@ -1,5 +1,4 @@
-//! An embedder's reducer: it counts messages, and stops in the middle of a fold where it is told
-//! to.
+//! An embedder's reducer: it counts messages, and stops in the middle of a fold on request.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +12,7 @@ pub struct Count {
     stop: Arc<Mutex<Option<Stop>>>,
 }
 
-/// Where a fold says that it began, and waits.
+/// Channels by which a fold reports its start, and waits.
 #[derive(Debug)]
 struct Stop {
     begun: Sender<()>,
@@ -24,7 +23,7 @@ struct Stop {
 #[derive(Debug)]
 pub struct Stopped {
     pub begun: Receiver<()>,
-    /// The fold goes on when this is dropped.
+    /// The fold continues when this is dropped.
     pub go_on: Sender<()>,
 }
 

@@ -49,7 +49,7 @@ pub fn damage(root: &Path, options: Options, model: &Model) -> Result<(), String
             }
         }
     }
-    // What was damaged may be missed at the end, too.
+    // The end may report the damage as missing, too.
     let _ = engine.close();
     Ok(())
 }

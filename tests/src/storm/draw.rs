@@ -68,7 +68,7 @@ impl Program {
         }
     }
 
-    /// The number of steps there are, those beside others not counted.
+    /// Returns the number of steps, concurrent ones not counted.
     pub fn len(&self) -> usize {
         self.lives.iter().map(|life| life.steps.len()).sum()
     }

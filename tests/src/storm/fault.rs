@@ -20,7 +20,7 @@ use crate::disk::{Disk, Op, VARIANTS, Variant, read_trace};
 use crate::faults::{self, Faults, counts};
 use crate::seed::Random;
 
-/// The folder of the plan of a process, which does nothing unless it is told.
+/// The folder of the plan of a process; without it the process does nothing.
 pub const PLAN: &str = "MILEPOST_STORM_PLAN";
 
 /// The name of the test that calls [`child`].
@@ -29,17 +29,17 @@ pub const CHILD: &str = "child_that_lives_under_faults";
 /// Cuts of a life right behind an answer, at most.
 const BEHIND: usize = 8;
 
-/// What is done to a process.
+/// Fault of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fault {
-    /// It is killed before the `n`-th call of a class.
+    /// A kill before the `n`-th call of a class.
     Kill { class: u8, n: u32 },
     /// The `n`-th call of a class fails.
     Error { class: u8, n: u32, how: u8, forever: bool },
-    /// The power fails at some moment: what was not synced is lost in part. Copies lose all of it
-    /// right behind some answers.
+    /// The power fails at some moment: unsynced content is lost in part. Copies lose all of it
+    /// right after some answers.
     Power { at: u32, variant: u8 },
-    /// It is stopped for a moment, a few times.
+    /// A few short stops.
     Stop,
 }
 
@@ -98,7 +98,7 @@ fn name(class: u8) -> &'static str {
     CLASSES[usize::from(class) % CLASSES.len()]
 }
 
-/// What a process is to do.
+/// Work of a process.
 #[derive(Debug, Serialize, Deserialize)]
 struct Plan {
     life: Life,
@@ -142,7 +142,7 @@ pub fn child() {
     if let (Err(error), Some(file)) = (done, &acts.lines) {
         lines::said(&mut lock(file), &error);
     }
-    // What is not told of any more may fail.
+    // Calls after the last report may fail.
     let engine = acts.engine.take();
     let _ = match acts.supervisor.take() {
         Some(supervisor) => supervisor.close(),
@@ -223,8 +223,8 @@ impl Run<'_> {
         }
     }
 
-    /// Puts in the place of the store what a power cut at some moment may leave; gives what had
-    /// been told by then. Looks on the way at what is left by cuts right behind some answers.
+    /// Replaces the store by the possible remains of a power cut at some moment; returns the
+    /// acknowledgements by then. On the way, checks the remains of cuts right after some answers.
     fn cut(&self, mut disk: Disk, acts: &mut Acts) -> Result<Vec<u8>, String> {
         let Fault::Power { at, variant } = self.fault else {
             return Ok(Vec::new());
@@ -265,7 +265,7 @@ impl Run<'_> {
         Ok(left.unwrap_or_default())
     }
 
-    /// Compares what is left of a store with the model and what had been told by then.
+    /// Compares the remains of a store with the model and the acknowledgements by then.
     fn look(&self, image: &Path, acks: &[u8], acts: &Acts) -> Result<(), String> {
         let mut model = lock(&acts.model).clone();
         let counted = self.life.counted;

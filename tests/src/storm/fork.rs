@@ -1,4 +1,5 @@
-//! Restores, branches, undo, switch and redo: the answers they must get, and their effect on the model.
+//! Restores, branches, undo, switch and redo: the answers they must get, and their effect on the
+//! model.
 
 use milepost::{Engine, ErrorKind};
 
@@ -206,7 +207,7 @@ fn is_dropped(known: &TaskModel, lineage: u32, answer: &Answer<'_>) -> Result<()
     }
 }
 
-/// Whether a call that succeeded activated a lineage.
+/// Activation by a successful call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Moves {
     Always,
@@ -215,9 +216,9 @@ enum Moves {
     Never,
 }
 
-/// Lineages were opened or activated by calls that were under way together: which comes before
-/// which is asked of the store once they have ended. Each activation is told of by the call that
-/// made it, and all calls that name an epoch name the same lineage.
+/// Lineages were opened or activated by concurrent calls: their order is read from the store once
+/// they have ended. Each activation is reported by the call that made it, and all calls that name
+/// an epoch name the same lineage.
 fn loosened(
     model: &mut Model,
     task: &str,

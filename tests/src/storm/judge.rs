@@ -20,7 +20,7 @@ pub struct Answer<'a> {
 }
 
 impl Answer<'_> {
-    /// An error that says so.
+    /// Returns an error with this text.
     pub fn wrong(&self, why: &str) -> String {
         format!("{why}: {:?} came to {:?}", self.call, self.got)
     }
@@ -111,7 +111,8 @@ fn started(generation: u32) -> TaskModel {
     }
 }
 
-/// A checkpoint is acknowledged. Other calls were beside that one `since` so many had been marked.
+/// Adds an acknowledged checkpoint. `since` is the number of marks before it, if other calls were
+/// concurrent.
 pub fn marked(model: &mut Model, task: &str, mark: &Marked, since: Option<u64>) {
     model.marked += 1;
     let order = model.marked;
@@ -132,7 +133,7 @@ pub fn marked(model: &mut Model, task: &str, mark: &Marked, since: Option<u64>) 
         order,
         since: since.unwrap_or(order - 1),
         pinned: false,
-        // Of before or behind another call.
+        // The state before or after another call.
         state: mark.state.filter(|_| since.is_none()),
     };
     task.marks.insert(mark.id.clone(), known);
@@ -142,7 +143,7 @@ pub fn marked(model: &mut Model, task: &str, mark: &Marked, since: Option<u64>) 
 enum Due {
     Fresh(u64),
     Repeated(u64),
-    /// With a checkpoint: that is a part of what was appended, and may have gone since.
+    /// An append with a checkpoint, which may have been removed since.
     Either(u64),
     Conflict,
 }

@@ -29,10 +29,10 @@ pub fn remove(
     }
 }
 
-/// The checkpoints that a cleanup keeps, beside those that are pinned.
+/// The checkpoints that a cleanup keeps besides the pinned ones.
 #[derive(Debug, Clone, Copy)]
 pub struct Kept<'a> {
-    /// So many of the newest.
+    /// The number of the newest ones.
     pub newest: usize,
     /// All but these, instead of a number.
     pub named: Option<&'a [String]>,
@@ -58,7 +58,7 @@ pub fn cleanup(
     if missed && !answer.crossed {
         return Err(answer.wrong("a cleanup left a task out"));
     }
-    // Calls beside it may have marked one each that is not known yet.
+    // Each concurrent call may have marked one that is not known yet.
     let unseen = model.under_way.len();
     for one in cleaned {
         let Some(known) = model.tasks.get_mut(&one.task) else {

@@ -19,7 +19,7 @@ pub fn begun(file: &mut File, id: u64, call: &Call) {
     line(file, &format!("B {id} {}", serde_json::to_string(call).unwrap()));
 }
 
-/// It got an answer.
+/// Writes an answer.
 pub fn ended(file: &mut File, id: u64, got: &Result<Done, Failed>) {
     line(file, &format!("E {id} {}", serde_json::to_string(got).unwrap()));
 }

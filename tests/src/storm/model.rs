@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::call::{Adding, Call};
 
-/// A store as far as somebody was told of it.
+/// A store according to its acknowledgements.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Model {
     pub tasks: BTreeMap<String, TaskModel>,
@@ -17,13 +17,13 @@ pub struct Model {
     /// Calls that are under way: an answer may then be of before or after another.
     pub under_way: BTreeSet<u64>,
     pub begun: u64,
-    /// Calls that had others beside them.
+    /// Calls with concurrent others.
     pub crossed: BTreeSet<u64>,
     /// Events that were acknowledged.
     pub acknowledged: u64,
 }
 
-/// A task of one name; another that had the name before is gone.
+/// A task of one name; an earlier task of the same name was deleted.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct TaskModel {
     pub live: bool,
@@ -34,12 +34,12 @@ pub struct TaskModel {
     /// Events went while the reducer was not there and had no state stored: its states are lost.
     pub uncounted: bool,
     pub lineages: BTreeMap<u32, LineageModel>,
-    /// Lineage, and the activation that an undo goes back to. The first is of epoch 1.
+    /// Lineage, and the activation that an undo returns to. The first is of epoch 1.
     pub activations: Vec<(u32, Option<usize>)>,
     /// Lineages that undos left, of which a redo takes the last one.
     pub undone: Vec<u32>,
     pub marks: BTreeMap<String, MarkModel>,
-    /// Checkpoints that went; what is known of one that may be there still.
+    /// Removed checkpoints, with the facts about those that may still exist.
     pub gone: BTreeMap<String, Option<MarkModel>>,
     /// A checkpoint went: events may be trimmed.
     pub retained: bool,
@@ -49,8 +49,8 @@ pub struct TaskModel {
     pub aliased: BTreeMap<String, BTreeSet<String>>,
     /// An event of attached data was erased: what counts is not known.
     pub attached_open: bool,
-    /// Calls that were under way together opened or activated lineages: so many activations, of
-    /// which the store is asked.
+    /// Concurrent calls opened or activated lineages: the number of activations, which are read
+    /// from the store.
     pub loose: Option<u64>,
     /// The activations that the answers to those calls name, by epoch: the lineage, and whether the
     /// call surely made it.
@@ -62,11 +62,11 @@ pub struct TaskModel {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct LineageModel {
     pub parent: Option<(u32, u64)>,
-    /// What was appended to it, by offset; not what the engine adds.
+    /// Its appended events, by offset, without those that the engine adds.
     pub events: BTreeMap<u64, EventModel>,
     pub keys: BTreeMap<String, KeyModel>,
     pub head: u64,
-    /// It begins with a base here, and inherits nothing.
+    /// Offset of its base; such a lineage inherits nothing.
     pub base: Option<u64>,
     pub dropped: bool,
 }
@@ -91,14 +91,15 @@ pub struct MarkModel {
     pub at: u64,
     /// Place in the order of commits, at the latest.
     pub order: u64,
-    /// The last place that is surely before it: calls beside it may have marked others in between.
+    /// The last place that is certainly before it: concurrent calls may have marked others in
+    /// between.
     pub since: u64,
     pub pinned: bool,
     /// The state's digest, once it was folded.
     pub state: Option<u64>,
 }
 
-/// How a key is seen from a lineage.
+/// View of a key from a lineage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Seen {
     /// All of its events.
@@ -270,7 +271,7 @@ impl Model {
         id
     }
 
-    /// A call ends; says whether another was beside it.
+    /// Ends a call; returns whether another was concurrent.
     pub fn end(&mut self, id: u64) -> bool {
         self.under_way.remove(&id);
         self.crossed.remove(&id)

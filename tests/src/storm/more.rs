@@ -1,5 +1,5 @@
-//! Steps that the engine does much for: files that go back, runs, hooks that refuse, participants,
-//! secrets. They are done one at a time, and the model takes from the store what they appended.
+//! Steps with much work of the engine: restored files, runs, hooks that refuse, participants,
+//! secrets. They are done one at a time, and the model takes their appends from the store.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,10 +30,10 @@ use crate::bodies;
 use crate::search;
 use crate::seed::Random;
 
-/// The files of a folder by their paths, and what is in them.
+/// The files of a folder by their paths, and their content.
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// What is known of these steps, beside the model.
+/// Knowledge about these steps besides the model.
 #[derive(Debug, Default)]
 pub struct More {
     /// The folders of workspaces lie here.
@@ -45,7 +45,7 @@ pub struct More {
     pub keyed: Vec<Keyed>,
     /// The hook refuses.
     pub refuses: Arc<AtomicBool>,
-    /// What participants change.
+    /// The value that participants change.
     pub outside: Arc<Mutex<u64>>,
 }
 
@@ -64,7 +64,7 @@ fn text(error: impl std::fmt::Display) -> String {
 }
 
 impl Acts {
-    /// Does such a step; `false` where it is none, or has to wait for the task to be there.
+    /// Does such a step; returns `false` for any other, or if it has to wait for the task.
     pub fn more(&self, task: u8, op: &Op) -> Result<bool, String> {
         let name = name(task);
         let there = lock(&self.model).live_task(&name).is_some();
@@ -105,7 +105,7 @@ impl Acts {
         Ok(true)
     }
 
-    /// Takes what the engine appended into the model.
+    /// Takes the engine's appends into the model.
     pub fn sync(&self, name: &str) -> Result<(), String> {
         let engine = self.engine();
         let mut model = lock(&self.model);
@@ -133,7 +133,7 @@ impl Acts {
             for event in lineage.read(own..).map_err(text)? {
                 let event = event.map_err(text)?;
                 let Some(body) = &event.body else { continue };
-                // What a cleanup appends again may lie before appends beside it.
+                // Events that a cleanup appends again may precede concurrent appends.
                 let is_new = match body {
                     Body::DataAttached(_) => !known.events.contains_key(&event.offset),
                     _ => event.offset >= next && !OF_ENGINE.contains(&body.kind_name()),
@@ -247,7 +247,7 @@ impl Acts {
         }
     }
 
-    /// Asks for what a hook refuses.
+    /// Makes a request that a hook refuses.
     fn hooked(&self, name: &str) -> Result<(), String> {
         let engine = self.engine();
         let task = engine.task(name).map_err(text)?;
@@ -271,8 +271,8 @@ impl Acts {
         }
     }
 
-    /// Goes back with a participant, which may fail, and mostly with an expected head, which may
-    /// be another one.
+    /// Restores with a participant, which may fail, and mostly with an expected head, which may be
+    /// wrong.
     fn part(&self, name: &str, n: u16, fails: bool) -> Result<(), String> {
         let engine = self.engine();
         let task = engine.task(name).map_err(text)?;

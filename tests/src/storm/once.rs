@@ -11,7 +11,7 @@ use super::acts::{Acts, lock};
 use super::part::Part;
 use super::resolve;
 
-/// What was asked for.
+/// Kind of a request.
 #[derive(Debug, Clone, Copy)]
 enum Asked {
     Restore(u32, u64),
@@ -118,7 +118,7 @@ impl Acts {
                 2 => Asked::Undo,
                 3 => Asked::Redo,
                 4 => Asked::Part(on, at),
-                // Where it is active already, nothing is recorded.
+                // If it is active already, nothing is recorded.
                 _ if on == known.active() => return Ok(()),
                 _ => Asked::Switch(on),
             };

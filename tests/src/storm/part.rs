@@ -1,4 +1,4 @@
-//! A participant of restores: a number in memory, which goes back with them. A hook that refuses.
+//! A participant of restores: a number in memory, which is restored with them. A hook that refuses.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -66,7 +66,7 @@ impl Participant for Part {
     }
 }
 
-/// Refuses checkpoints and restores where it is told to.
+/// Refuses checkpoints and restores on request.
 #[derive(Debug)]
 pub struct Refusing(pub Arc<AtomicBool>);
 

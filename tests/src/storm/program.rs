@@ -22,7 +22,7 @@ pub struct Program {
 pub enum Schedule {
     /// One thread. The seed replays everything.
     Sequential,
-    /// So many threads, each with its share of the steps. The seed replays the program only.
+    /// A number of threads, each with its share of the steps. The seed replays the program only.
     Threads(u8),
 }
 
@@ -42,7 +42,7 @@ pub struct Life {
 pub enum End {
     /// The store is closed.
     Close,
-    /// The store goes on as a copy of its files at this moment.
+    /// A kill: the store continues as a copy of its files at this moment.
     Kill,
     /// Packs are damaged, and the store is compacted. The last life only.
     Damage,
@@ -80,7 +80,7 @@ pub enum Who {
     Named(u8),
 }
 
-/// The point that a task goes back to.
+/// The point that a task is restored to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum To {
     Mark(u16),
@@ -104,7 +104,7 @@ pub enum Bad {
     ByHand,
 }
 
-/// How events are read as they come.
+/// Ways to follow events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum How {
     Subscription,
@@ -135,7 +135,7 @@ pub enum Op {
         /// As a ticket.
         submit: bool,
     },
-    /// So many appends, each under a key of its own.
+    /// A number of appends, each under a key of its own.
     Keys(u16),
     /// One append, each event under a key of its own, mostly with the same content.
     Each {
@@ -198,9 +198,9 @@ pub enum Op {
     Rollback(u16),
     /// Steps of a run.
     Run(u32),
-    /// Asks for what a hook refuses.
+    /// A request that a hook refuses.
     Hooked,
-    /// Goes back with a participant.
+    /// A restore with a participant.
     Part {
         n: u16,
         fails: bool,
@@ -221,7 +221,7 @@ pub enum Op {
     Once(u16),
     /// Repeats those of a task under their keys.
     Again(u16),
-    /// The clock is set forward by so many hours, or back.
+    /// The clock is set forward by a number of hours, or back.
     Clock(i16),
     Drain,
     Check,

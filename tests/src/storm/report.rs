@@ -1,9 +1,9 @@
-//! Counts of what a storm did.
+//! Counts of a storm.
 
 use std::fmt;
 use std::ops::AddAssign;
 
-/// What was done.
+/// Counts of calls.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Counts {
     pub programs: u64,

@@ -1,4 +1,4 @@
-//! Does a call on a store, and says what it came to.
+//! Makes a call on a store, and returns its result.
 
 use milepost::events::{CheckpointMarked, Message};
 use milepost::query::CheckpointQuery;
@@ -122,7 +122,7 @@ fn point(engine: &Engine, task: &str, to: &Target) -> Result<Point> {
     }
 }
 
-/// What a caller is told of a checkpoint.
+/// Returns a checkpoint as its caller sees it.
 pub fn told(engine: &Engine, mark: &Checkpoint) -> Marked {
     let point = engine.point(&format!("@{}", mark.id));
     Marked {

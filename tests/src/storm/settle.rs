@@ -36,7 +36,7 @@ pub fn settle(
     }
 }
 
-/// What a call came to, where it was done.
+/// Returns the result of a call, if it took effect.
 fn found(engine: &Engine, model: &Model, call: &Call) -> milepost::Result<Option<Done>> {
     let Some(name) = call.task() else {
         return cleaned(engine, model, call);
@@ -108,7 +108,7 @@ fn found(engine: &Engine, model: &Model, call: &Call) -> milepost::Result<Option
     }
 }
 
-/// Checkpoints of a task that nobody was told of.
+/// Returns the checkpoints of a task that were not acknowledged.
 pub fn fresh(engine: &Engine, model: &Model, task: &Task) -> milepost::Result<Vec<Marked>> {
     let known = model.live_task(task.id());
     let mut all = listed(engine, task.id())?;
@@ -258,7 +258,7 @@ fn cleaned(engine: &Engine, model: &Model, call: &Call) -> milepost::Result<Opti
             dropped: there.filter(|id| !lineages.iter().any(|info| info.id.0 == *id)).collect(),
             error: None::<Failed>,
         };
-        // Where the base lies shows in the first lineage that has it.
+        // The first lineage that has the base shows its offset.
         for info in &lineages {
             if info.begin != known.begin(info.id.0) {
                 cleaned.trimmed.push((info.id.0, info.begin));

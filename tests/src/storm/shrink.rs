@@ -44,7 +44,7 @@ fn without(program: &Program, at: usize, count: usize) -> Program {
     shorter
 }
 
-/// What an error is told from others by: its words, without numbers and without what it quotes.
+/// Returns an error's kind: its words, without numbers and quotations.
 pub fn kind(error: &str) -> String {
     let quoted = ["{", "[", "(", " came to ", "t0", "t1", "t2"];
     let words = error.split(": ").filter(|part| {

@@ -1,5 +1,5 @@
-//! Subscriptions, followers and iterators: taken at some moment, read later. They may give what is
-//! there when it is read, and nothing that was erased or deleted since.
+//! Subscriptions, followers and iterators: created at some moment, read later. They may return
+//! everything that exists at the time of reading, and nothing that was erased or deleted since.
 
 use milepost::subscribe::{Followed, Follower, SubscribeOptions};
 use milepost::{Engine, ErrorKind, Event, Events, LineageId, Result, Subscription};
@@ -75,7 +75,7 @@ impl Watch {
         for _ in 0..EACH {
             let place = format!("a reader of task {}, lineage {}", self.task, self.lineage);
             let read = self.reader.next(&mut self.lineage);
-            // What comes of calls that are under way is not known yet.
+            // The results of calls under way are not known yet.
             let is_erased = |event: &Event| {
                 let event = known.and_then(|known| known.event(event.lineage.0, event.offset));
                 event.is_some_and(|event| event.erased)

@@ -1,5 +1,5 @@
-//! Everything that is asked of a store. The questions come from the whole store: a damaged one is
-//! asked the same, whatever it says of itself.
+//! All questions to a store. They come from the intact store: a damaged one gets the same, whatever
+//! its own index has.
 
 use std::collections::BTreeMap;
 
@@ -15,15 +15,15 @@ use super::stores::{Keyed, Left, keys};
 pub enum Answer {
     /// One event.
     Event(Box<Event>),
-    /// What cannot be less, only another.
+    /// A text, which may differ but cannot be less.
     Text(String),
     /// A state, as bytes, and as JSON with all that it refers to.
     State(Vec<u8>, String),
-    /// How many, how far, or the offset of the newest: less where something is missing.
+    /// A number, a position, or the offset of the newest: less if something is missing.
     Count(u64),
     /// A list: without some of its items where something is missing.
     List(Vec<String>),
-    /// Where an append with this key was found; nothing where it is not known.
+    /// The offset of an append with this key; `None` if it is not known.
     Key(Option<u64>),
 }
 
@@ -42,7 +42,7 @@ impl From<Error> for Failure {
 
 pub type Answers = BTreeMap<String, Result<Answer, Failure>>;
 
-/// What is asked.
+/// Questions to a store.
 pub struct Questions {
     /// Tasks, and the head of each of their lineages.
     tasks: Vec<(String, Vec<u64>)>,
@@ -285,20 +285,20 @@ impl Asking {
     }
 }
 
-/// How an answer differs from what it was.
+/// Kind of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum How {
-    /// An error that says that what was read is damaged.
+    /// An error that reports damage of the content.
     Damaged,
-    /// It lacks something, or says that it is not there.
+    /// The answer lacks something, or says that the item does not exist.
     Lost,
-    /// An error of another kind, which does not say what is the matter.
+    /// An error of another kind, which does not name the cause.
     Failed,
     /// Another answer.
     Wrong,
 }
 
-/// One answer that is not what it was.
+/// One changed answer.
 #[derive(Debug, Clone)]
 pub struct Difference {
     pub question: String,
@@ -306,7 +306,7 @@ pub struct Difference {
     pub text: String,
 }
 
-/// Where answers differ from those of the whole store.
+/// Returns the differences from the answers of the intact store.
 pub fn compare(truth: &Answers, now: &Answers) -> Vec<Difference> {
     let mut found = Vec::new();
     for (question, wanted) in truth {
@@ -332,7 +332,7 @@ pub fn compare(truth: &Answers, now: &Answers) -> Vec<Difference> {
     found
 }
 
-/// Whether an answer is what it was with something missing.
+/// Returns `true` if an answer is the original one with something missing.
 fn lacks(answer: &Answer, wanted: &Answer) -> bool {
     match (answer, wanted) {
         (Answer::Count(now), Answer::Count(wanted)) => now < wanted,

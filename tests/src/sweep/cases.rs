@@ -1,5 +1,5 @@
-//! A case: one file of a store, and what is done to it. Its name says all of it, so that a case can
-//! be done again.
+//! A case: one file of a store, and its damage. Its name has all parameters, so that a case can be
+//! repeated.
 
 use std::fmt;
 use std::fs;
@@ -9,13 +9,13 @@ use std::path::Path;
 use super::stores::{Left, Stores};
 use crate::seed::Random;
 
-/// Bytes of a page, which is what a disk loses or puts elsewhere.
+/// Bytes of a page, the unit that a disk loses or misplaces.
 pub const PAGE: u64 = 4096;
 
-/// What is done to a file.
+/// Damage of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Damage {
-    /// Nothing: then everything has to be as it was.
+    /// Nothing: then everything has to be unchanged.
     Nothing,
     /// One bit of one byte.
     Flip { at: u64, bit: u8 },
@@ -25,7 +25,7 @@ pub enum Damage {
     Cut { len: u64 },
     /// The file is not there.
     Remove,
-    /// It has the content of another file of its kind, and that has its.
+    /// Exchange of the contents of two files of the same kind.
     Swap { with: String },
     /// An earlier content of the file, by the number of the copy.
     Older { copy: usize },
@@ -55,7 +55,7 @@ impl Damage {
     }
 }
 
-/// A file, and what is done to it.
+/// A file, and its damage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Case {
     pub left: Left,
@@ -160,7 +160,7 @@ impl Case {
         }
     }
 
-    /// Which bytes of the file are others or gone; nothing where it is all of them.
+    /// Returns the changed or lost bytes of the file; `None` for all of them.
     pub fn span(&self) -> Option<Range<u64>> {
         match self.damage {
             Damage::Flip { at, .. } | Damage::Header { at, .. } => Some(at..at + 1),
@@ -178,7 +178,7 @@ fn page(bytes: &[u8], at: u64) -> Range<usize> {
     at..(at + PAGE as usize).min(bytes.len())
 }
 
-/// What kind of file it is.
+/// Returns the kind of a file.
 pub fn kind_of(file: &str) -> &'static str {
     match file {
         ".gitignore" => ".gitignore",

@@ -1,4 +1,4 @@
-//! Cases in a process of their own: one that hangs or ends is known by what it was asked last.
+//! Cases in a process of their own: one that hangs or ends is known by its last request.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -11,13 +11,13 @@ use super::cases::Case;
 use super::judge::{Judge, Outcome, Verdict};
 use super::stores::Stores;
 
-/// Where the stores are: tells a process that it is a child.
+/// Folder of the stores: its presence marks a child process.
 const STORES: &str = "MILEPOST_SWEEP_CHILD_STORES";
 
-/// How long a case may take.
+/// Time limit of a case.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// A child does so many cases: what sled leaks when it panics is freed with it.
+/// Cases of one child: its end frees the memory that sled leaks in a panic.
 const CASES: usize = 250;
 
 /// Carries out the cases that the parent names, where this process is a child.
@@ -50,7 +50,7 @@ struct Running {
 /// Gives cases to children, one after another.
 pub struct Children {
     root: PathBuf,
-    /// Which of those that work side by side.
+    /// Number of this worker.
     number: usize,
     test: &'static str,
     running: Option<Running>,
@@ -92,7 +92,7 @@ impl Children {
 
     /// Has a child carry out a case.
     pub fn judge(&mut self, case: &Case) -> Verdict {
-        // What was printed before is of no interest any more.
+        // Earlier output is not needed any more.
         let stderr = File::options().write(true).open(self.stderr());
         if let Ok(file) = stderr {
             file.set_len(0).unwrap();
@@ -129,7 +129,7 @@ impl Children {
         }
     }
 
-    /// The end of what the child printed of its panics.
+    /// Returns the end of the child's output about its panics.
     fn printed(&self) -> String {
         let bytes = fs::read(self.stderr()).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);

@@ -1,4 +1,4 @@
-//! Whether a store that was damaged can be written to: appended to, applied, and read after that.
+//! Writes to a store after damage: an append, a round of the applier, and reads after that.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::judge::{Outcome, Verdict, text_of};
 use super::stores::options;
 use crate::{bodies, folder};
 
-/// Whether the file is one that appends and the applier write to.
+/// Returns `true` for a file that appends and the applier write to.
 pub(super) fn is_written_to(case: &Case) -> bool {
     matches!(case.kind(), "segment" | "sled db" | "block file")
 }
@@ -24,8 +24,8 @@ pub(super) fn elsewhere(dir: &Path) {
     fs::rename(&beside, dir).unwrap();
 }
 
-/// A store that answers as before takes appends as before: at once, or after a reopen where a
-/// write met the damage. What is wrong, if anything is.
+/// Checks that a store that answers as before takes appends as before: at once, or after a reopen
+/// if a write met the damage. Returns the fault.
 pub(super) fn goes_on(dir: &Path, loud: bool) -> Option<Verdict> {
     let tasks = ["essay", "tuning"];
     let write = |engine: &Engine| {

@@ -1,4 +1,4 @@
-//! A case is carried out, and what came of it gets a name.
+//! Executes a case, and classifies its result.
 
 use std::collections::HashMap;
 use std::fs;
@@ -15,19 +15,19 @@ use super::list::OnlyCopies;
 use super::stores::{Left, Stores, options};
 use crate::folder;
 
-/// What came of a case.
+/// Result of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Outcome {
     /// Everything answers as before, after one reopen at most.
     Whole,
-    /// The same, and the damage is there still: a finding or `verify` says so.
+    /// The same, with the damage still there: a finding or `verify` reports it.
     Left,
-    /// Opening says what is damaged, and where.
+    /// Opening names the damage, and its place.
     Refused,
-    /// Something is missing, and that is told.
+    /// Something is missing, and that is reported.
     Told,
-    /// Whole, and nothing says that the second copy of something is gone: with sled lost as well,
-    /// it would be missing.
+    /// Intact, but without a report that the second copy of something is lost: with sled lost as
+    /// well, it would be missing.
     Latent,
     /// A panic that reached the caller, or the end of the process.
     Panic,
@@ -78,13 +78,13 @@ impl Outcome {
         Self::ALL.into_iter().find(|outcome| outcome.name() == name)
     }
 
-    /// Whether it must never be.
+    /// Returns `true` for a result that must never occur.
     pub fn is_bad(self) -> bool {
         self >= Self::Panic
     }
 }
 
-/// What came of a case, and why it is called that.
+/// Result of a case, and the reason for it.
 #[derive(Debug, Clone)]
 pub struct Verdict {
     pub outcome: Outcome,
@@ -98,22 +98,22 @@ impl Verdict {
     }
 }
 
-/// What was seen of a damaged store.
+/// Observations of a damaged store.
 #[derive(Default)]
 struct Seen {
     /// The error of the last opening, where it failed.
     refused: Option<Error>,
     findings: Vec<Finding>,
-    /// What the last verification counts as repaired, and not acknowledged.
+    /// Repairs of the last verification that are not acknowledged.
     repairs: Vec<Repair>,
     differences: Vec<Difference>,
-    /// What the last verification found.
+    /// Faults that the last verification found.
     faults: Vec<String>,
     /// Errors on the way that did not say that something is damaged.
     odd: Vec<String>,
 }
 
-/// Where cases are carried out.
+/// Executor of cases.
 pub struct Judge {
     stores: Stores,
     work: PathBuf,
@@ -129,7 +129,7 @@ struct Known {
 }
 
 impl Judge {
-    /// `loud` prints what is seen.
+    /// `loud` prints the observations.
     pub fn new(stores: Stores, work: &Path, loud: bool) -> Self {
         fs::create_dir_all(work).unwrap();
         Self { stores, work: work.to_owned(), known: HashMap::new(), count: 0, loud }
@@ -171,7 +171,7 @@ impl Judge {
     }
 }
 
-/// Whether what the file holds is in sled as well.
+/// Returns `true` if sled has the file's content as well.
 fn has_second_copy(case: &Case) -> bool {
     matches!(case.kind(), "archive" | "segment")
 }
@@ -258,7 +258,7 @@ impl Known {
     fn verdict(&self, case: &Case, seen: &Seen) -> Verdict {
         let allowed = self.only.hit_by(case);
         let copies = if allowed { "the only copy" } else { "there is a second copy" };
-        // What is refused or missing may be, where it was the only copy.
+        // If it was the only copy, events may be refused or missing.
         let told = |outcome, reason: String| {
             let outcome = if allowed { outcome } else { Outcome::BrokenPromise };
             Verdict::new(outcome, format!("{reason}; {copies}"))
@@ -294,8 +294,7 @@ impl Known {
             if found {
                 return told(Outcome::Told, describe(How::Lost, d));
             }
-            // Where every event can be read or is said to be damaged, it is the index that lacks
-            // something.
+            // If every event can be read or is reported as damaged, the index lacks something.
             let event = |d: &&Difference| d.how == How::Lost && d.question.starts_with("event");
             return match seen.differences.iter().find(event) {
                 Some(event) => Verdict::new(Outcome::SilentLoss, describe(How::Lost, event)),
@@ -326,7 +325,7 @@ impl Known {
         }
     }
 
-    /// What is missing where sled is lost after the damage that nobody spoke of.
+    /// Looks for content that is missing if sled is lost after silent damage.
     fn without_sled(&self, dir: &Path, loud: bool) -> Option<Verdict> {
         fs::remove_dir_all(dir.join("sled")).unwrap();
         if loud {
@@ -342,7 +341,7 @@ impl Known {
     }
 }
 
-/// Whether a finding says that something is missing, and names the file or its folder.
+/// Returns `true` if a finding reports missing content, and names the file or its folder.
 fn names(finding: &Finding, case: &Case) -> bool {
     let mut words = finding.place.split(['/', ' ', ':', ',']);
     finding.outcome != milepost::store::Outcome::Repaired
@@ -352,15 +351,15 @@ fn names(finding: &Finding, case: &Case) -> bool {
         })
 }
 
-/// Whether the damage that a finding speaks of cannot come from a kill or a loss of power: of a
-/// store that was closed, or of files that were synced before anything was built on them.
+/// Returns `true` if the damage of a finding cannot come from a kill or a loss of power: of a store
+/// that was closed, or of files that were synced before anything was built on them.
 fn leaves_record(finding: &Finding, case: &Case) -> bool {
     finding.outcome == milepost::store::Outcome::Repaired
         && (case.left == Left::Closed || !case.file.starts_with("sled"))
 }
 
-/// Whether the place of a record names the file of a case, or one that it was swapped with. The
-/// name of a file that is gone cannot be known: then it is the folder.
+/// Returns `true` if the place of a record names the file of a case, or the one that it was swapped
+/// with. The name of a removed file cannot be known: then it is the folder.
 fn is_of(place: &str, case: &Case) -> bool {
     let file = place.split([' ', ':']).next().unwrap_or_default();
     let named = |case_file: &str| {

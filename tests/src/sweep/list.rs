@@ -1,4 +1,4 @@
-//! Which cases there are for a store: every file, every kind of damage, every byte of each header.
+//! Cases of a store: every file, every kind of damage, every byte of each header.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,11 +11,11 @@ use crate::archive;
 use crate::folder;
 use crate::seed::Random;
 
-/// A bit is flipped in each byte at a multiple of this, a prime, so that it meets all places of what
-/// repeats.
+/// A bit is flipped in each byte at a multiple of this, a prime, so that it meets all places of
+/// what repeats.
 const STRIDE: usize = 997;
 
-/// Each file is cut at so many places.
+/// Number of places at which each file is cut.
 const CUTS: u64 = 64;
 
 /// Pages of each kind of damage for each file, at most.
@@ -75,7 +75,7 @@ pub fn all(stores: &Stores, left: Left, seed: u64) -> Vec<Case> {
 fn within(file: &str, bytes: &[u8], random: &mut Random) -> Vec<Damage> {
     let len = bytes.len() as u64;
     let mut damages = Vec::new();
-    // Of the smallest files, every byte.
+    // Every byte of the smallest files.
     let stride = if len <= PAGE { 1 } else { STRIDE };
     for at in (0..len).step_by(stride) {
         let bit = random.below(8) as u8;
@@ -114,7 +114,7 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(*bytes))
 }
 
-/// Where headers stand in a file (`docs/FORMAT.md`).
+/// Returns the positions of headers in a file (`docs/FORMAT.md`).
 fn headers(file: &str, bytes: &[u8]) -> Vec<Range<u64>> {
     let span = |at: usize, len: usize| at as u64..(at + len).min(bytes.len()) as u64;
     let mut found = Vec::new();
@@ -142,7 +142,7 @@ fn headers(file: &str, bytes: &[u8]) -> Vec<Range<u64>> {
     found
 }
 
-/// The frames of a segment: the commit, and where it stands.
+/// Returns the frames of a segment: commit and position.
 fn frames(bytes: &[u8]) -> impl Iterator<Item = (u64, Range<u64>)> {
     let mut at = PAGE as usize;
     std::iter::from_fn(move || {
@@ -190,8 +190,8 @@ impl OnlyCopies {
         Self(found)
     }
 
-    /// Returns `true` if a case damages bytes with one copy. The header of a segment counts as such:
-    /// it tells which frames belong to the segment.
+    /// Returns `true` if a case damages bytes with one copy. The header of a segment counts as
+    /// such: it tells which frames belong to the segment.
     pub fn hit_by(&self, case: &Case) -> bool {
         let hits = |file: &String| {
             self.0.get(file).is_some_and(|only| match case.span() {

@@ -1,7 +1,8 @@
 //! The stores that are damaged: small, with every kind of file in them.
 //!
-//! They grow in generations. Each but the last begins with a copy of the one before as a kill leaves
-//! it, and so with a fresh segment: segments stay small, and older copies of each file are at hand.
+//! They grow in generations. Each but the last begins with a copy of the one before as a kill
+//! leaves it, and so with a fresh segment: segments stay small, and older copies of each file are
+//! at hand.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,12 +16,12 @@ use milepost::{Append, Body, Engine, Json, LineageId, Mark, Options};
 use crate::seed::Random;
 use crate::{bodies, folder};
 
-/// How a store was left.
+/// End of a store's process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Left {
-    /// It was closed.
+    /// A clean close.
     Closed,
-    /// It was killed while part of its journal was not applied.
+    /// A kill before all of its journal was applied.
     Killed,
 }
 
@@ -182,7 +183,7 @@ fn check(store: &Path, left: Left) {
     }
 }
 
-/// An idempotency key and what was appended with it.
+/// An idempotency key and its events.
 pub struct Keyed {
     pub task: &'static str,
     pub key: String,
@@ -193,7 +194,7 @@ pub struct Keyed {
 pub fn keys(left: Left) -> Vec<Keyed> {
     let mut all = Vec::new();
     for n in 0..GENERATIONS + 2 {
-        // A restore went back to before it: it is free again.
+        // A restore to before it freed it again.
         if n != 2 {
             all.push(keyed("essay", n));
         }
@@ -274,8 +275,8 @@ fn fork(engine: &Engine, n: u64) {
     }
 }
 
-/// What is committed and not applied: to the end of one segment, and on in the next. A large frame
-/// makes the next segment, so that the spare one is left.
+/// Commits without applying: to the end of one segment, and on in the next. A large frame makes the
+/// next segment, so that the spare one is left.
 fn tail(engine: &Engine) {
     let task = engine.task("essay").unwrap();
     for i in 0..12 {

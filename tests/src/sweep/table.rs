@@ -1,4 +1,4 @@
-//! What came of all cases: a table, and examples of what must not be.
+//! Results of all cases: a table, and examples of the forbidden ones.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -31,7 +31,7 @@ impl Table {
         }
     }
 
-    /// How many cases came out so.
+    /// Returns the number of cases with a result.
     pub fn count(&self, outcome: Outcome) -> usize {
         let counts = self.rows.values();
         counts.filter_map(|counts| counts.get(&outcome)).sum()

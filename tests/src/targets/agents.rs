@@ -34,7 +34,7 @@ pub fn agent_settings(bytes: &[u8]) {
     }
 }
 
-/// Documents of hooks: any bytes are an event with what was said, or nothing.
+/// Documents of hooks: any bytes are an event with their content, or nothing.
 pub fn agent_documents(bytes: &[u8]) {
     let Some((agent, rest)) = agent(bytes) else { return };
     let read = bounded("a document", rest.len(), 0, || documents::read(agent, rest));

@@ -1,4 +1,4 @@
-//! What holds for every input: memory, and the kinds of errors.
+//! Properties of every input: memory, and the kinds of errors.
 
 use milepost_codec::{Error, ErrorKind};
 use peak_alloc::PeakAlloc;

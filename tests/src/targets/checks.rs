@@ -107,7 +107,7 @@ pub(crate) fn frame(bytes: &mut [u8]) {
     }
 }
 
-/// What each frame of a file is made to follow.
+/// Expected predecessors of the frames of a file.
 #[derive(Clone, Copy)]
 pub(crate) struct Follows {
     pub(crate) epoch: u64,
@@ -116,7 +116,7 @@ pub(crate) struct Follows {
 }
 
 impl Follows {
-    /// What the first frame behind a header follows.
+    /// Returns the predecessor of the first frame after a header.
     pub(crate) fn header(bytes: &[u8]) -> Self {
         let u64_at = |at: usize| {
             let found = bytes.get(at..).and_then(|rest| rest.first_chunk());
@@ -127,8 +127,8 @@ impl Follows {
     }
 }
 
-/// All frames from the beginning of the bytes on, wherever one may begin. With `follows` each is also
-/// made to follow the one before.
+/// All frames from the beginning of the bytes on, wherever one may begin. With `follows` each is
+/// also made to follow the one before.
 pub(crate) fn frames(bytes: &mut [u8], mut follows: Option<&mut Follows>) {
     let mut at = 0;
     while let Some(rest) = bytes.get_mut(at..).filter(|rest| !rest.is_empty()) {

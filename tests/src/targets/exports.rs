@@ -15,11 +15,12 @@ use crate::targets::bounds::bounded;
 /// The longest line that is read here.
 const LINE_MAX: usize = 1 << 20;
 
-/// What a line may hold beside what it gives.
+/// Memory that reading a line may use besides the content.
 const BUFFERS: usize = 256 << 10;
 
-/// A first byte, and a file behind it. With the byte odd the digest at the end is made right, and with it below 128 the hashes of
-/// events are not looked at: behind either, nothing would ever be reached.
+/// A first byte, and a file behind it. With the byte odd the digest at the end is made right, and
+/// with it below 128 the hashes of events are not looked at: behind either, nothing would ever be
+/// reached.
 pub fn exports(bytes: &[u8]) {
     let Some((selector, rest)) = bytes.split_first() else {
         return;
@@ -54,12 +55,12 @@ pub fn exports(bytes: &[u8]) {
     for task in tasks {
         let task = engine.task(&task).expect("a task that is there");
         let point = task.head().and_then(|head| task.point(head.next));
-        // What cannot be folded is an error, and nothing else.
+        // A point that cannot be folded is an error without other effects.
         let _ = point.and_then(|point| engine.run_state(&point));
     }
 }
 
-/// What `milepost export` writes of a store.
+/// Returns the export of a store, as `milepost export` writes it.
 pub fn export_of(engine: &Engine) -> Vec<u8> {
     let mut export = engine.transfer().export(true).expect("an open store");
     let tasks = export.tasks().expect("an open store");
@@ -88,7 +89,7 @@ pub fn export_of(engine: &Engine) -> Vec<u8> {
     bytes
 }
 
-/// Whether all of it was taken.
+/// Imports it; returns `true` if all of it was accepted.
 fn take(engine: &Engine, bytes: &[u8], blind: bool) -> bool {
     let mut reader = ExportReader::new(BufReader::with_capacity(7, bytes), LINE_MAX);
     if reader.header().is_err() {
@@ -114,7 +115,7 @@ fn take(engine: &Engine, bytes: &[u8], blind: bool) -> bool {
     Import::finish(import).is_ok()
 }
 
-/// What was read is written as a line that is read as the same.
+/// Asserts that an event is the same after writing and reading its line.
 fn comes_back(event: &ExportEvent) {
     let Ok(said) = event_text(event) else {
         return;

@@ -21,7 +21,7 @@ pub(crate) const FOLLOW: u8 = 0x40;
 /// Bytes of a header that an input has: the others are zero.
 const HEADER_IN_INPUT: usize = 80;
 
-/// What reading a file may hold beside its bytes: buffers.
+/// Memory that reading a file may use besides its bytes: buffers.
 const BUFFERS: usize = 1 << 20;
 
 /// The bytes behind a flag byte as a journal segment.

@@ -1,4 +1,4 @@
-//! What `milepost record` reads.
+//! Inputs of `milepost record`.
 
 use std::io::BufReader;
 
@@ -11,7 +11,7 @@ use crate::targets::texts;
 /// The longest line that is read here; longer ones are skipped.
 const LINE_MAX: usize = 2000;
 
-/// What a reader may hold beside what the input gives: its buffers.
+/// Memory that a reader may use besides the input's content: its buffers.
 const BUFFERS: usize = 256 << 10;
 
 /// The bytes behind a first byte that says which format they are: 0 JSON Lines, 1 SWE-agent,

@@ -37,7 +37,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Up to so many bytes.
+    /// Returns up to this many bytes.
     pub(crate) fn bytes(&mut self, len: usize) -> &'a [u8] {
         let (front, rest) = self.0.split_at(len.min(self.0.len()));
         self.0 = rest;

@@ -1,4 +1,4 @@
-//! Checkpoints of LangGraph: what is stored, and what changed between two.
+//! Checkpoints of LangGraph: their stored form, and the changes between two.
 
 use milepost::{Json, RunState};
 use milepost_formats::fuzzing::{
@@ -7,8 +7,8 @@ use milepost_formats::fuzzing::{
 
 use crate::targets::bounds::bounded;
 
-/// The bytes behind a first byte that says what they are: 0 MessagePack, 1 a checkpoint in it, 2 one
-/// in JSON, 3 metadata, 4 two lists of values in JSON, one behind the other.
+/// Bytes after a first byte with their kind: 0 MessagePack, 1 a checkpoint in it, 2 one in JSON, 3
+/// metadata, 4 two lists of values in JSON, one after the other.
 pub fn langgraph(bytes: &[u8]) {
     let Some((selector, rest)) = bytes.split_first() else {
         return;
@@ -26,7 +26,7 @@ pub fn langgraph(bytes: &[u8]) {
     }
 }
 
-/// Whatever is read is JSON, and not much more than what was stored.
+/// Asserts that the result is JSON, and not much larger than its source.
 fn packed(bytes: &[u8]) {
     if let Some(entries) = bounded("a map", bytes.len(), 0, || split_map(bytes)) {
         let map = joined_map(&entries);
@@ -38,7 +38,7 @@ fn packed(bytes: &[u8]) {
     };
     assert!(json.len() <= 60 * bytes.len(), "{json}");
     let read = serde_json::from_str::<serde::de::IgnoredAny>(&json);
-    // What nests deeper than the reader goes is refused by whoever takes it.
+    // The importer rejects values nested more deeply than the reader's limit.
     let deep = json.matches(['[', '{']).count() > 100;
     assert!(read.is_ok() || deep, "{json}");
 }

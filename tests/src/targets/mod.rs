@@ -1,10 +1,10 @@
 //! The bodies of the fuzz targets, as plain functions of bytes.
 //!
 //! `fuzz/fuzz_targets/NAME.rs` hands the bytes that libFuzzer makes to `NAME` here;
-//! `tests/tests/corpus.rs` does the same with the stored inputs, on a stable toolchain. Each function
-//! panics where a promise is broken: a panic in the code under test, an error of the wrong kind, more
-//! memory than the input justifies, a value that changes on its way, a store that loses or changes an
-//! event without an error.
+//! `tests/tests/corpus.rs` does the same with the stored inputs, on a stable toolchain. Each
+//! function panics where a promise is broken: a panic in the code under test, an error of the wrong
+//! kind, more memory than the input justifies, a value that changes on its way, a store that loses
+//! or changes an event without an error.
 //!
 //! ```text
 //! records.rs  records, sections, groups, headers, bodies and controls   target records
@@ -16,7 +16,8 @@
 //! sessions.rs sessions of coding agents   sessions codex_sessions copilot_sessions gemini_sessions
 //!                                         opencode_exports qwen_sessions
 //! langgraph.rs  checkpoints of LangGraph                                langgraph
-//! agents.rs   settings of coding agents, documents of their hooks       agent_settings agent_documents
+//! agents.rs   settings of coding agents, documents of their hooks       agent_settings
+//!                                                                       agent_documents
 //! exports.rs  what `milepost export` wrote                              exports
 //! store/      programs of operations on a store, with a model           reopen damage
 //!
@@ -63,7 +64,7 @@ pub use store::{damage, reopen};
 pub use texts::{address, anchor, json};
 pub use trees::{chunk_group, tree};
 
-/// A target: what it is called, and what is done with an input.
+/// A target: its name, and its function of an input.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
@@ -94,7 +95,8 @@ pub const TARGETS: [Target; 24] = [
     ("tree", tree),
 ];
 
-/// What the seeds of `records`, `blocks`, `lists` and `tree` begin with, by the decoder they are for.
+/// First bytes of the seeds of `records`, `blocks`, `lists` and `tree`, by the decoder they are
+/// for.
 pub mod selectors {
     pub use crate::targets::pieces::{BLOCKS, LISTS};
     pub use crate::targets::records::{PLAIN, body_selector, control_selector};

@@ -1,4 +1,4 @@
-//! What carries a check of its own, and the lists that stand in chunks.
+//! Formats with a check of their own, and the lists in chunks.
 
 use milepost_codec::{
     AckWatermark, Base, BaseKey, BlockFileHeader, CHUNK_RAW_MAX, ChunkEntry, ChunkList,
@@ -10,11 +10,11 @@ use crate::targets::bounds::{bounded, told};
 use crate::targets::checks;
 use crate::targets::records::walk_section;
 
-/// What the low bits of an input's first byte say it is; bit 7: its checks are made right first.
+/// Types of an input, by the low bits of its first byte; bit 7: its checks are corrected first.
 pub const BLOCKS: [&str; 6] =
     ["block of runs", "chunk", "frame", "segment header", "commit table", "block file header"];
 
-/// What an input's first byte says it is.
+/// Types of an input, by its first byte.
 pub const LISTS: [&str; 5] = ["chunk list", "piece list", "snapshot", "base", "base keys"];
 
 /// Bytes as a block, chunk, frame, header or commit table.

@@ -1,5 +1,5 @@
-//! Records, sections, groups, headers, bodies and control events: what is under the check of
-//! something larger, and is still decoded with care.
+//! Records, sections, groups, headers, bodies and control events: content under the check of
+//! something larger, which is still decoded with care.
 
 use milepost_codec::{
     Body, BodyForm, ChunkList, Control, Header, LogBatches, Records, Result, SectionRef, Sections,
@@ -23,7 +23,7 @@ pub fn control_selector(kind: u16) -> u8 {
     128 + (kind.saturating_sub(CONTROLS) % 128) as u8
 }
 
-/// Bytes as what the first of them says.
+/// Decodes bytes by the kind in the first of them.
 pub fn records(bytes: &[u8]) {
     let Some((selector, rest)) = bytes.split_first() else {
         return;
@@ -46,7 +46,7 @@ pub fn records(bytes: &[u8]) {
     }
 }
 
-/// What is read comes back the same from the bytes that a writer makes of it.
+/// Asserts that a decoded value is the same after encoding and decoding.
 fn read_header(bytes: &[u8]) -> Result<()> {
     let header = Header::decode(bytes)?;
     assert_eq!(Header::decode(&header.encode())?, header);

@@ -1,4 +1,4 @@
-//! Sessions of coding agents, line by line: what each becomes, and where it goes.
+//! Sessions of coding agents, line by line: the events of each, and their places.
 
 use std::io::BufReader;
 
@@ -14,7 +14,7 @@ use crate::targets::texts;
 /// The longest line that is read here; longer ones are skipped.
 const LINE_MAX: usize = 4000;
 
-/// What holding a line's place may take: a key, a place, and what tables have to spare.
+/// Memory for the place of a line: a key, a place, and the spare space of tables.
 const PLACE: usize = 400;
 
 /// The lines of a session of Claude Code.

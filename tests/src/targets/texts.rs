@@ -8,7 +8,7 @@ use milepost::{Address, Append, Body, Engine, ErrorKind, Hash, Options, Reducer,
 
 use crate::targets::bounds::bounded;
 
-/// After so many inputs the store in memory is made anew.
+/// Number of inputs after which the store in memory is replaced.
 const INPUTS_PER_STORE: u32 = 200;
 
 /// A store in memory that bodies are appended to.
@@ -42,8 +42,8 @@ fn in_memory<T>(work: impl FnOnce(&Engine, &Task) -> T) -> T {
     })
 }
 
-/// A text as the JSON form of an event; what is read comes back the same, from its bytes, from its
-/// JSON form, and from a store it is appended to.
+/// A text as the JSON form of an event; a parsed one is the same after its bytes, its JSON form,
+/// and an append to a store.
 pub fn json(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -59,7 +59,7 @@ pub fn json(bytes: &[u8]) {
     append(vec![body]);
 }
 
-/// What was parsed comes back the same from its bytes and from its JSON form.
+/// Asserts that a parsed body is the same after a round trip of its bytes and of its JSON form.
 pub(crate) fn comes_back(body: &Body) {
     let (kind, payload) = body.encode();
     let decoded = Body::decode(kind, &payload).expect("a payload that was just encoded");
@@ -69,8 +69,8 @@ pub(crate) fn comes_back(body: &Body) {
     assert_eq!(&again, body, "{text}");
 }
 
-/// Appends bodies to a store; what is taken is read back as it was, and folds into a state, or the
-/// fold says why not.
+/// Appends bodies to a store; accepted ones are read back unchanged, and fold into a state, or the
+/// fold returns the reason.
 pub(crate) fn append(bodies: Vec<Body>) {
     in_memory(|_, task| {
         let done = match task.append(Append::from(bodies.clone())) {
@@ -95,7 +95,8 @@ pub(crate) fn append(bodies: Vec<Body>) {
     });
 }
 
-/// A text as an address; what is read comes back the same, and a store has an answer to it.
+/// A text as an address; a parsed one is the same after formatting, and a store has an answer to
+/// it.
 pub fn address(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -116,8 +117,8 @@ pub fn address(bytes: &[u8]) {
     }
 }
 
-/// The bytes behind a flag byte as an anchor. Bit 0: its digest is made right; bit 1: it becomes one of
-/// the store it is compared with.
+/// The bytes behind a flag byte as an anchor. Bit 0: its digest is made right; bit 1: it becomes
+/// one of the store it is compared with.
 pub fn anchor(bytes: &[u8]) {
     let Some((flags, rest)) = bytes.split_first() else {
         return;
@@ -153,7 +154,7 @@ pub fn anchor(bytes: &[u8]) {
     }
 }
 
-/// Makes an anchor one of the store in memory, so that its logs are looked at.
+/// Makes an anchor one of the store in memory, so that its logs are compared.
 fn liken(anchor: &mut Anchor) {
     in_memory(|engine, _| {
         let own = engine.integrity().anchor().expect("an anchor");

@@ -1,4 +1,4 @@
-//! What captures are made of, and the groups that small chunks stand in.
+//! Nodes of captures, and groups of small chunks.
 
 use milepost_codec::{
     CHUNK_RAW_MAX, ChunkEntry, ChunkGroup, Name, Node, NodeKind, PathBytes, RestoreIntent, Result,
@@ -8,7 +8,7 @@ use milepost_codec::{
 use crate::targets::bounds::{bounded, told};
 use crate::targets::checks;
 
-/// What an input's first byte says it is.
+/// Types of an input, by its first byte.
 pub const TREES: [&str; 3] = ["tree node", "skips", "restore plan"];
 
 /// Bytes as the content of a chunk of a tree, a list of skips, or a plan.
@@ -72,8 +72,8 @@ fn read_plan(bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Bytes as a group of chunks; with bit 7 of the first byte its check, and the ids in its table, are made
-/// right first.
+/// Bytes as a group of chunks; with bit 7 of the first byte its check, and the ids in its table,
+/// are made right first.
 pub fn chunk_group(bytes: &[u8]) {
     let Some((selector, rest)) = bytes.split_first() else {
         return;

@@ -1,4 +1,4 @@
-//! What is compared: everything that can be asked of the engine, with what the model says.
+//! Comparison of every answer of the engine with the model.
 
 use super::*;
 

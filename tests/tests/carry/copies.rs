@@ -16,7 +16,7 @@ fn tasks(given: &[Given]) -> Vec<&ExportTask> {
     tasks
 }
 
-/// Copies what was given into a store, each task under another name.
+/// Copies the items into a store, each task under another name.
 fn copy(engine: &Engine, given: &[Given]) {
     let mut import = engine.transfer().import();
     for one in given {

@@ -130,7 +130,7 @@ fn mend(file: &mut Vec<u8>) {
     *file = format!("{before}{counts}\"digest\":\"{digest}\"}}\n").into_bytes();
 }
 
-/// A file that was taken is what the store gives again.
+/// Asserts that the store exports an imported file unchanged.
 #[track_caller]
 fn assert_taken(given: &[u8], again: &[u8]) {
     let (given, again) = (String::from_utf8_lossy(given), String::from_utf8_lossy(again));

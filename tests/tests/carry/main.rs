@@ -33,7 +33,7 @@ use milepost_tests::bodies;
 use milepost_tests::seed::Random;
 use milepost_tests::world::{Adding, Expect, Marking, Who, World};
 
-/// What an export gave.
+/// Item of an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Given {
     Task(ExportTask),
@@ -60,7 +60,7 @@ pub fn given(engine: &Engine, files: bool) -> Vec<Given> {
     all
 }
 
-/// Takes what was given, as far as it goes.
+/// Imports the items, up to the first error.
 pub fn take(import: &mut Import, given: &[Given]) -> Result<()> {
     for one in given {
         match one {
@@ -84,13 +84,13 @@ pub fn assert_clean(engine: &Engine) {
     assert_eq!(report.faults, []);
 }
 
-/// Two stores say the same of all their tasks: what they give, and what is asked of them.
+/// Asserts that two stores agree about all their tasks: their exports, and their answers.
 pub fn assert_same(one: &Engine, other: &Engine) {
     assert_eq!(given(one, true), given(other, true));
     assert_eq!(said(one), said(other));
 }
 
-/// What a store says of its tasks: checkpoints, pins, lineages, states.
+/// Returns a store's answers about its tasks: checkpoints, pins, lineages, states.
 pub fn said(engine: &Engine) -> Vec<String> {
     let mut said = Vec::new();
     for task in engine.transfer().export(false).unwrap().tasks().unwrap() {

@@ -1,4 +1,4 @@
-//! What is refused leaves nothing.
+//! Refused imports have no effect.
 
 use milepost::events::{Control, Message};
 use milepost::ids::LogKind;
@@ -8,7 +8,7 @@ use milepost_codec::{BodyForm, Chain, Dropped, Head, LogId, TaskNo, body_hash};
 
 use super::{Given, assert_clean, given, import};
 
-/// A store with a task of two lineages, and what it gives.
+/// Returns the export of a store with a task of two lineages.
 fn some() -> Vec<Given> {
     let engine = Engine::in_memory(Options::default()).unwrap();
     let task = engine.start_task("essay", "ana").unwrap();
@@ -21,7 +21,7 @@ fn some() -> Vec<Given> {
     given(&engine, false)
 }
 
-/// Why what was given is refused once it was changed; nothing of it is there then.
+/// Returns the error of a changed export; asserts that nothing of it was imported.
 fn refused(change: impl FnOnce(&mut Vec<Given>)) -> Error {
     let mut all = some();
     change(&mut all);

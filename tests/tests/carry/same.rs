@@ -1,4 +1,4 @@
-//! What comes out of a store is the same in another.
+//! An exported task is the same in another store.
 
 use milepost::events::{MarkCause, Message};
 use milepost::retention::Policy;
@@ -41,7 +41,7 @@ fn a_store_in_a_folder_is_the_same_behind_a_kill_and_a_compaction() {
         assert_same(&from.engine, &to);
         assert_clean(&to);
         to.close().unwrap();
-        // What sled has is built anew from the archive.
+        // The content of sled is rebuilt from the archive.
         std::fs::remove_dir_all(dir.path().join("to/sled")).ok();
         std::fs::remove_dir_all(dir.path().join("to/sled.next")).ok();
         std::fs::remove_file(dir.path().join("to/sled-now")).ok();
@@ -94,7 +94,7 @@ fn three_tasks_with_all_there_is_come_back_identical() {
     import(&to, &given(&from, true)).unwrap();
     assert_same(&from, &to);
     assert_clean(&to);
-    // They go on as they would have: keys of before are known, and steps can be taken back.
+    // They continue like the originals: earlier keys are known, and steps can be undone.
     let again = Append::from(Message::text("user", &bodies::text(0, 50_000))).key("s0");
     assert!(to.task("tuning").unwrap().append(again).unwrap().repeated);
     let task = to.undo("essay").run();

@@ -1,4 +1,4 @@
-//! Tasks as HTML files: what comes back of them.
+//! Tasks as HTML files, and their imports.
 
 use std::convert::Infallible;
 use std::io::Cursor;

@@ -161,7 +161,7 @@ fn plain(all: &[Given]) -> Vec<Given> {
             _ => {}
         }
     }
-    // Where the control log has events in between, they come in another order.
+    // If the control log has events in between, they come in another order.
     all.sort_by_key(|one| match one {
         Given::Task(_) => (0, None, 0),
         Given::Chunk(_) => (1, None, 0),
@@ -245,7 +245,7 @@ fn a_copy_has_what_is_shown() {
     let (_, payload) = shown.encode();
     withhold(event(&mut all, 1), Some(payload));
     withhold(event(&mut all, 3), None);
-    // The checkpoint has another label, and an id that stands for its own.
+    // The checkpoint has another label, and an id that is an alias of its own.
     let id = CheckpointId([7; 32]);
     let first = event(&mut all, 2);
     first.checkpoint = Some(id);

@@ -1,4 +1,4 @@
-//! External commands: what they get, when, and what comes of it.
+//! External commands: their input, their timing, and the effects of their results.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn sh(script: &str) -> CommandHook {
     CommandHook::new("sh").args(["-c", script])
 }
 
-/// Appends what it gets to a file.
+/// Makes a hook that appends its input to a file.
 fn scribe(file: &Path) -> CommandHook {
     sh("cat >> \"$0\"").args([file.display().to_string()])
 }

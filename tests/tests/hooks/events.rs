@@ -12,7 +12,7 @@ use milepost::{Append, Engine, ErrorKind, Event, Hook, Mark, Offset, Options};
 
 use super::{Listener, append};
 
-/// The offsets that were told, by task and lineage.
+/// Returns the reported offsets, by task and lineage.
 fn by_lineage(told: Vec<(String, u32, Offset)>) -> BTreeMap<(String, u32), Vec<Offset>> {
     let mut all: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for (task, lineage, offset) in told {
@@ -38,7 +38,7 @@ fn each_event_is_told_once_and_in_its_order_however_slow_the_hook_is() {
                 let aside = engine.branch(&task.point(30).unwrap(), None).unwrap();
                 let back = engine.restore(&task.point(10).unwrap()).run().unwrap();
                 std::thread::scope(|scope| {
-                    // Two writers on one lineage, one on another beside them.
+                    // Two writers on one lineage, and a third on another.
                     scope.spawn(|| append(&back, 40));
                     scope.spawn(|| append(&back, 40));
                     scope.spawn(|| append(&aside.with_hooks().unwrap(), 40));
@@ -158,7 +158,7 @@ fn who_does_not_want_events_is_told_none() {
     assert_eq!(told.iter().count(), 0);
 }
 
-/// Writes down when it is told that a store is opened, has an event, and closes.
+/// Writes down each notification: a store is opened, has an event, and closes.
 struct Phases(Mutex<Vec<&'static str>>);
 
 impl Hook for Phases {

@@ -1,4 +1,4 @@
-//! Hooks: told of events on a thread of their own, and external commands as hooks.
+//! Hooks: notifications of events on a thread of their own, and external commands as hooks.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 mod commands;
@@ -14,7 +14,7 @@ use milepost::events::Message;
 use milepost::hooks::{Alert, TaskId};
 use milepost::{Event, Hook, Offset, Task};
 
-/// Passes on what it is told, and waits for leave at the first event.
+/// Passes its notifications on, and waits for permission at the first event.
 pub struct Listener {
     told: Sender<(String, u32, Offset)>,
     alerts: Sender<Alert>,
@@ -61,7 +61,7 @@ impl Hook for Listener {
         let gate = self.gate.lock().unwrap().take();
         if let Some((arrive, left)) = gate {
             arrive.send(()).unwrap();
-            // Whoever drops the other end lets go, too.
+            // Dropping the other end releases it, too.
             let _ = left.recv();
         }
         let place = (task.id.clone(), event.lineage.0, event.offset);
@@ -83,25 +83,25 @@ impl Heard {
         self.leave.send(()).unwrap();
     }
 
-    /// What was told so far.
+    /// Returns the notifications so far.
     pub fn all(&self) -> Vec<(String, u32, Offset)> {
         self.told.try_iter().collect()
     }
 
-    /// The next that is told. It comes soon, or never.
+    /// Returns the next notification. It comes soon, or never.
     pub fn next(&self) -> (String, u32, Offset) {
         self.told.recv_timeout(Duration::from_secs(60)).unwrap()
     }
 }
 
-/// Appends so many messages.
+/// Appends this many messages.
 pub fn append(task: &Task, count: usize) {
     for n in 0..count {
         task.append(Message::text("user", &n.to_string())).unwrap();
     }
 }
 
-/// The lines of a file; none where there is none.
+/// Returns the lines of a file; none for a missing file.
 pub fn lines(file: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     text.lines().map(str::to_owned).collect()

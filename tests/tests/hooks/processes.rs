@@ -15,7 +15,7 @@ fn with(hook: CommandHook) -> Options {
     CommandHooks::default().with(hook).add_to(Options::default()).unwrap()
 }
 
-/// Whether a process runs: a dead one that nobody has taken away does not.
+/// Returns `true` if a process runs; a zombie does not.
 fn runs(pid: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit(')').next().and_then(|rest| rest.trim().chars().next());

@@ -7,7 +7,7 @@ fn said(text: &str) -> Body {
     Message::text("user", text).into()
 }
 
-/// A body that says it is a mark and is none.
+/// Returns a body with the kind of a mark and other content.
 fn no_mark() -> Body {
     Body::Unknown { kind: CheckpointMarked::KIND, payload: vec![0xFF; 3] }
 }

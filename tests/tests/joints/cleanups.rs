@@ -1,4 +1,4 @@
-//! Cleanups beside marks and beside reducers that are not there (I10).
+//! Cleanups with concurrent marks and with missing reducers (I10).
 
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};

@@ -1,4 +1,4 @@
-//! Compactions beside writers, and openings behind them.
+//! Compactions with concurrent writers, and openings after them.
 
 use std::fs;
 use std::path::PathBuf;

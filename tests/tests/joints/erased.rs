@@ -43,7 +43,7 @@ fn left(root: &Path) -> (Seeds, Vec<(u64, Hash)>) {
     (seeds, erased)
 }
 
-/// The pin, guessed from what the files hold.
+/// Guesses the pin from the content of the files.
 fn guessed(root: &Path) -> Option<u32> {
     let (seeds, erased) = left(root);
     assert_eq!(erased.len(), 1);

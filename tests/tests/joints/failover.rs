@@ -1,5 +1,5 @@
-//! The supervisor: what is no failure of the disk, and random runs over failures, reopenings and
-//! restores from outside.
+//! The failover engine: errors other than failures of the disk, and random runs over failures,
+//! reopenings and restores from outside.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use milepost_runtime::failover::{Accepted, FailoverEngine, FailoverOptions, Heal
 use milepost_runtime::run::{EverySteps, Run, RunOptions, SafePoint};
 use milepost_tests::seed::{Random, number, seed};
 
-/// A participant whose restore neither ends nor can be taken back.
+/// A participant whose restore neither ends nor can be undone.
 struct Stuck;
 
 impl Participant for Stuck {
@@ -67,7 +67,7 @@ fn a_pending_restore_of_one_task_is_no_failure_of_the_disk() {
     store.close().unwrap();
 }
 
-/// What a run appends, as text: each text is another one.
+/// Appends of a run, as distinct texts.
 type Texts = Vec<String>;
 
 /// A run on a failover engine whose store fails, and what must be there of it.
@@ -219,7 +219,7 @@ impl Running {
         self.check();
     }
 
-    /// Another program goes back to behind some text.
+    /// Another program restores to after some text.
     fn restore(&mut self, random: &mut Random) {
         let [_, away] = self.places();
         let engine = match self.fails {
@@ -243,7 +243,7 @@ impl Running {
     /// A safe point tells the run that it is elsewhere, and not again.
     fn safe_point(&mut self) {
         if self.fails {
-            // The run goes on as it was.
+            // The run continues unchanged.
             assert_eq!(self.run.safe_point().unwrap(), SafePoint::Go);
             return;
         }

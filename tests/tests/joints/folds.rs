@@ -11,7 +11,7 @@ use milepost_tests::seed::Random;
 
 use crate::holding;
 
-/// Keeps what it reads in chunks, as the built-in fold does with messages. Waits before it does.
+/// Keeps its input in chunks, as the built-in fold does with messages. Waits before it does.
 struct Slow {
     reached: Mutex<Sender<()>>,
     go: Mutex<Receiver<()>>,

@@ -1,4 +1,4 @@
-//! An expected head beside the participants of a restore, whose mark moves the head.
+//! An expected head together with participants of a restore, whose mark moves the head.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Imports beside other work.
+//! Imports with concurrent work.
 
 use milepost::events::{Application, Data, Message};
 use milepost::retention::Policy;

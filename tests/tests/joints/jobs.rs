@@ -1,6 +1,5 @@
-//! Jobs that are cut by a kill or cancelled: what the answer says is what happened, a job is there
-//! whole or not at all (a session that is imported, and a call, up to an event), and the next one
-//! ends.
+//! Jobs that are killed or cancelled: the answer is true, a job is done completely or not at all
+//! (an imported session, and a call, up to an event), and the next one ends.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -126,7 +125,7 @@ fn line(n: u32) -> String {
         + "\n"
 }
 
-/// A folder, a store, and what is imported.
+/// Makes a folder, a store, and the input of an import.
 fn made(kind: &str, dir: &Path) {
     let work = dir.join("work");
     fs::create_dir_all(work.join("notes")).unwrap();
@@ -165,7 +164,7 @@ fn made(kind: &str, dir: &Path) {
     fs::write(dir.join("tasks.export"), text).unwrap();
 }
 
-/// Takes back what was interrupted, and looks at the store and the folder.
+/// Undoes interrupted restores, and returns an observation of the store and the folder.
 fn seen(engine: &Engine, dir: &Path) -> Seen {
     // The folder is named, since the store is trusted with none, and the task, so that what a
     // restore left in the folder after its end is removed.
@@ -224,7 +223,7 @@ fn judge(
     }
 }
 
-/// A job that nothing cuts: what was there before, and what is after it.
+/// Runs a job without a cut: the observations before, and after it.
 fn uncut(kind: &str) -> (Seen, Seen) {
     let dir = temp_dir();
     let dir = dir.path().canonicalize().unwrap();

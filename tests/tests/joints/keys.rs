@@ -1,4 +1,4 @@
-//! Idempotency keys beside cleanup, compaction and damage: the same request is never taken twice
+//! Idempotency keys with cleanup, compaction and damage: the same request is never accepted twice
 //! (I14).
 
 use std::cell::Cell;
@@ -15,7 +15,7 @@ fn keyed(n: u32) -> Append {
     Append::from(Message::text("user", &format!("pay {n} to bob"))).key(format!("payment-{n}"))
 }
 
-/// A task whose keys are on a lineage that a cleanup lets go.
+/// Makes a task whose keys are on a lineage that a cleanup drops.
 fn paid(engine: &Engine, payments: u32) -> Task {
     let task = engine.start_task("essay", "ana").unwrap();
     for n in 0..payments {

@@ -1,5 +1,5 @@
-//! History maps that are cut at each event, beside appends, erasures, restores and cleanups: in the
-//! end they say what a map says that is made at once.
+//! History maps that are cut at each event, with appends, erasures, restores and cleanups in
+//! between: in the end they equal a map that is made at once.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -49,7 +49,7 @@ fn step(engine: &Engine, random: &mut Random, n: u64) {
             // Not every change is allowed.
             let _ = task.change_control(to, None);
         }
-        // What the engine made, or what is in a base, is not erased.
+        // Events of the engine and events in a base are not erased.
         9 | 10 => drop(point().and_then(|point| engine.retention().erase(&point, None))),
         11 => drop(point().and_then(|point| engine.restore(&point).run()).unwrap()),
         12 => drop(point().and_then(|point| engine.branch(&point, None)).unwrap()),

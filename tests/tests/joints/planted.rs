@@ -193,7 +193,7 @@ pub const ROWS: &[Row] = &[
     row!("a state in snapshots", "packs/", [Erase, Delete], |p, s| {
         let at = p.say(said(s));
         let made = p.engine().store().stats().unwrap().snapshots;
-        // Of both reducers, on another thread.
+        // Another thread writes snapshots of both reducers.
         while p.engine().store().stats().unwrap().snapshots < made + 4 {
             p.say(said(&around("x", 900)));
         }
@@ -252,7 +252,7 @@ pub const ROWS: &[Row] = &[
         fs::write(&secret, s).unwrap();
         p.capture(&workspace, "second");
         let all = milepost::Scope::All;
-        // What is there now is captured, and the plan names it.
+        // The restore captures the present, and the plan names it.
         workspace.restore(p.engine(), &to, all, None, &Choices::default()).unwrap();
         assert!(!secret.exists());
         0

@@ -68,9 +68,10 @@ fn snapshots_of_a_deleted_task_that_a_kill_left_are_no_fault() {
         fs::remove_dir_all(root.join(name)).unwrap();
         folder::copy(&before.join(name), &root.join(name)).unwrap();
     }
-    // What that lacks of the task is in no file any more.
+    // This opening writes a journal segment without the task: no file has the task any more.
     open().close().unwrap();
-    // A snapshot is written beside the commits: a kill may leave one that is ahead of its lineage.
+    // A snapshot is written independently of the commits: a kill may leave one that is ahead of its
+    // lineage.
     let db = sled_of(&root);
     for (name, value) in notes {
         db.insert(name, value).unwrap();

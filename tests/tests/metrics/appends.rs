@@ -19,7 +19,7 @@ fn every_append_is_counted_once_and_each_commit_is_one_sync() {
     check(&before);
     for n in 0..50 {
         task.append(three(n)).unwrap();
-        // Nobody is told of an append before it is counted.
+        // An append is counted before it is acknowledged.
         let now = engine.store().metrics();
         assert_eq!(now.appends - before.appends, n + 1);
         check(&now);

@@ -1,4 +1,4 @@
-//! How long a supervised store was degraded, by a clock that the test moves.
+//! Duration of the degraded mode, by a clock that the test moves.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
@@ -63,7 +63,7 @@ fn degraded_time_is_what_the_clock_says_between_the_failure_and_the_end_of_it() 
     store.close().unwrap();
 }
 
-/// A clock that holds whoever asks it next, where that is asked for.
+/// A clock that blocks its next caller on request.
 struct Holding {
     clock: ManualClock,
     hold: AtomicBool,

@@ -1,4 +1,4 @@
-//! What goes to the `metrics` facade is what the snapshot says.
+//! Values of the `metrics` facade equal those of the snapshot.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -94,7 +94,7 @@ fn a_recorder_is_told_the_same_numbers_and_is_asked_for_handles_once() {
         assert_eq!(numbers.gauge(&format!("milepost_disk_bytes/{part}")), bytes as f64, "{part}");
         assert!(bytes > 0, "{part} was not tried");
     }
-    // What closing applied.
+    // The close applied these commits.
     assert_eq!(numbers.gauge("milepost_applier_lag_commits"), 0.0);
     assert_eq!(numbers.gauge("milepost_poisoned"), 0.0);
 }

@@ -1,4 +1,4 @@
-//! What the files show: segments, archive, packs, and how far the applier is behind.
+//! Metrics of files: segments, archive, packs, and the lag of the applier.
 
 use std::path::Path;
 

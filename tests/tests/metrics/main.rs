@@ -1,4 +1,4 @@
-//! Metrics: what is counted is what was done.
+//! Metrics: the counts equal the operations.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 mod appends;
@@ -25,7 +25,7 @@ pub fn message(n: u64) -> Body {
     Message::text("user", &format!("message {n}")).into()
 }
 
-/// What always holds while nothing is under way.
+/// Checks the invariants of an idle store.
 pub fn check(metrics: &Metrics) {
     let m = metrics;
     assert_eq!(m.appends_per_commit.sum(), m.appends, "{m:?}");

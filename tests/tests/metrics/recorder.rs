@@ -8,7 +8,7 @@ use metrics::{
     Counter, Gauge, Histogram, HistogramFn, Key, KeyName, Metadata, Recorder, SharedString, Unit,
 };
 
-/// How many values there were, and their sum.
+/// Number of values, and their sum.
 #[derive(Default)]
 struct Values(Mutex<(u64, f64)>);
 
@@ -29,7 +29,7 @@ pub struct Numbers {
     gauges: Named<AtomicU64>,
     histograms: Named<Values>,
     units: Mutex<BTreeMap<String, (Option<Unit>, String)>>,
-    /// How often a handle was asked for.
+    /// Number of requests for a handle.
     pub asked: AtomicU64,
 }
 
@@ -50,12 +50,12 @@ impl Numbers {
         f64::from_bits(self.gauges.lock().unwrap()[name].load(Ordering::Relaxed))
     }
 
-    /// How many values, and their sum.
+    /// Returns the number of values, and their sum.
     pub fn histogram(&self, name: &str) -> (u64, f64) {
         *self.histograms.lock().unwrap()[name].0.lock().unwrap()
     }
 
-    /// What every metric is told to be: its unit and a description.
+    /// Returns the unit and the description of every metric.
     pub fn described(&self) -> BTreeMap<String, (Option<Unit>, String)> {
         self.units.lock().unwrap().clone()
     }

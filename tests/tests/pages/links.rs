@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// Lines outside of code blocks with their numbers, without what is quoted as code in them.
+/// Returns lines outside of code blocks with their numbers, without quoted code in them.
 fn prose(text: &str) -> Vec<(usize, String)> {
     let mut lines = Vec::new();
     let mut is_code = false;

@@ -1,9 +1,11 @@
 //! The pages of README and docs/: their links and anchors lead somewhere, the book has each page,
-//! and the Chinese pages have the commands of the English ones.
+//! the Chinese pages have the commands of the English ones, and the tables of routes are those of
+//! the description.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod blocks;
 mod links;
+mod routes;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Something outside of the log: a text. Each change of it is seen at once by everybody.
+/// Something outside of the log: a text. Each change of it is visible to all at once.
 #[derive(Clone)]
 pub struct Text {
     pub name: &'static str,

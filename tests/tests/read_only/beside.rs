@@ -1,4 +1,4 @@
-//! Stores that are looked at while another engine writes them, or that a kill left so.
+//! Stores that are read while another engine writes them, or that a kill left so.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;

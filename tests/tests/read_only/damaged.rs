@@ -1,4 +1,5 @@
-//! Stores whose files are damaged: a look shows what is whole, or says what to do.
+//! Stores whose files are damaged: a read-only opening shows the intact part, or names the next
+//! step.
 
 use milepost::{Engine, ErrorKind, Options};
 use milepost_tests::folder;

@@ -50,7 +50,7 @@ fn a_small_store_that_was_closed_answers_as_before_and_no_byte_of_it_changes() {
     let files = tree(&root);
     let engine = Engine::open(&root, only_reads()).unwrap();
     assert_same(&answers(&engine), &before);
-    // Another process may open it meanwhile.
+    // Another process may open it at the same time.
     Engine::open(&root, Options::default()).unwrap().close().unwrap();
     engine.close().unwrap();
     let now = tree(&root);

@@ -36,7 +36,7 @@ pub fn key() -> StoreKey {
     StoreKey::new(&[7; 32])
 }
 
-/// What is seen of a name: its inode, mode, times, and the bytes of a file.
+/// Observation of a name: its inode, mode, times, and the bytes of a file.
 type Seen = (u64, u32, i64, i64, Vec<u8>);
 
 /// Every name below a folder, itself too.
@@ -120,7 +120,7 @@ pub fn answers(engine: &Engine) -> Vec<String> {
     anchor.time_us = 0;
     said.push(format!("{anchor:?}"));
     let mut stats = engine.store().stats().unwrap();
-    // What is cached, and what waited when the store was opened.
+    // Caches, and work that waited at the opening, may differ.
     (stats.snapshots, stats.recovered, stats.torn) = (0, 0, false);
     stats.applied = stats.seq;
     stats.kept = milepost::state::StateCacheStats::default();

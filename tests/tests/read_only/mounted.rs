@@ -11,7 +11,7 @@ use super::{answers, filled, to_read, tree};
 const STORE: &str = "MILEPOST_TEST_READ_ONLY_STORE";
 const SAID: &str = "MILEPOST_TEST_READ_ONLY_SAID";
 
-/// The process in the mount's name space: it does nothing unless it is told where.
+/// The process in the mount's name space: it does nothing without its environment.
 #[test]
 fn child_that_looks_at_a_store() {
     let (Ok(store), Ok(said)) = (std::env::var(STORE), std::env::var(SAID)) else {

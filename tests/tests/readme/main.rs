@@ -1,4 +1,4 @@
-//! The programs of the README: killed at any moment and started again, they do what it says.
+//! The programs of the README: killed at any moment and started again, they work as described.
 //!
 //! The test starts its own binary as the process that is killed.
 #![allow(clippy::unwrap_used, missing_docs, reason = "tests")]

@@ -1,4 +1,4 @@
-//! What every row has to hold.
+//! Checks of every row.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -46,7 +46,7 @@ impl Whole {
         whole
     }
 
-    /// What a store that nobody damaged answers: a copy of it is asked.
+    /// Returns the answers of an undamaged store, from a copy of it.
     pub fn of_store(root: &Path) -> Self {
         let beside = beside(root);
         let engine = Engine::open(&beside, options()).unwrap();
@@ -95,8 +95,8 @@ fn assert_findings(findings: &[Finding], expected: &[Found<'_>], how: &str) {
     assert!(fits, "{how}: expected {expected:?}, found {findings:#?}");
 }
 
-/// Opens a store: it finds what is expected, answers as before, verifies, takes appends, and at the
-/// second opening after that nothing is left to be found.
+/// Opens a store: it has the expected findings, answers as before, verifies, takes appends, and at
+/// the second opening after that has no findings.
 pub fn opens(root: &Path, before: &Whole, expected: &[Found<'_>], how: &str) {
     let engine = Engine::open(root, options()).unwrap_or_else(|error| panic!("{how}: {error}"));
     assert_findings(&engine.store().report().findings, expected, how);
@@ -211,8 +211,9 @@ pub fn changes(
     changed.map(|name| name.display().to_string()).collect()
 }
 
-/// Opening refuses with the place, changes nothing but the lock, and with the damage taken back
-/// everything is there. sled settles its own files when it is opened: its entries stay the same. `damage` is done to a copy of `whole`.
+/// Asserts that opening refuses with the place, changes nothing but the lock, and that everything
+/// is there once the damage is undone. sled settles its own files when it is opened: its entries
+/// stay the same. `damage` is done to a copy of `whole`.
 pub fn refuses(whole: &Path, before: &Whole, damage: impl FnOnce(&Path), place: &str, how: &str) {
     let root = beside(whole);
     damage(&root);
@@ -236,7 +237,7 @@ pub fn refuses(whole: &Path, before: &Whole, damage: impl FnOnce(&Path), place: 
         changed.retain(|name| !name.starts_with("sled/"));
         assert!(entries(&root) == sled, "{how}: looking changed sled");
     }
-    // What the damage did is taken back; what opening did stays.
+    // Damaged files get their old content again; changes of the opening stay.
     for (name, bytes) in files(whole) {
         if found.get(&name) != Some(&bytes) {
             let path = root.join(name);

@@ -50,8 +50,8 @@ fn last_segment(root: &Path) -> PathBuf {
     all.last().unwrap().clone()
 }
 
-/// Where the frames of a segment end: the bytes after it are zeros. Frames begin at multiples of 8,
-/// and a payload does not end in more than 8 zeros.
+/// Returns the end of the frames of a segment: the bytes after it are zeros. Frames begin at
+/// multiples of 8, and a payload does not end in more than 8 zeros.
 fn end_of(bytes: &[u8]) -> usize {
     let last = bytes.iter().rposition(|b| *b != 0).unwrap() + 1;
     (last + 8).next_multiple_of(8)
@@ -104,7 +104,7 @@ fn a_journal_that_was_cut_short_gives_back_every_whole_commit_before_the_cut() {
             }
             before = left;
             clean(&engine);
-            // The store goes on from there, and what is appended now stays.
+            // The store continues from there, and new appends stay.
             let task = engine.task("t").unwrap();
             task.append(Message::text("user", &format!("message {left}"))).unwrap();
             engine.close().unwrap();
@@ -121,8 +121,8 @@ fn a_journal_that_was_cut_short_gives_back_every_whole_commit_before_the_cut() {
 
 #[test]
 fn a_journal_that_was_cut_between_two_frames_gives_back_all_before_the_cut() {
-    // Up to 7 zeros stand between two frames. Where the file ended in them, opening found all frames
-    // before whole, took none of them in, and went on as if they were applied.
+    // Up to 7 zeros stand between two frames. Where the file ended in them, opening found all
+    // frames before whole, took none of them in, and went on as if they were applied.
     let (dir, killed) = killed(40);
     let whole = fs::read(last_segment(&killed)).unwrap();
     let end = end_of(&whole);
@@ -140,7 +140,7 @@ fn a_journal_that_was_cut_between_two_frames_gives_back_all_before_the_cut() {
 
 #[test]
 fn what_was_acknowledged_before_a_torn_write_is_all_there() {
-    // Garbage after the last commit is what a write leaves that nobody was told of.
+    // Garbage after the last commit is the remains of an unacknowledged write.
     let (_dir, root) = killed(40);
     let segment = last_segment(&root);
     let mut bytes = fs::read(&segment).unwrap();
@@ -194,8 +194,8 @@ fn a_flipped_bit_in_the_middle_of_the_journal_is_corrupt_and_says_where() {
 
 #[test]
 fn a_journal_that_was_cut_in_the_padding_of_its_last_frame_is_archived_whole() {
-    // The frame is whole, and the file ends before the next one could begin. What was archived of it
-    // was nothing: the file said that it had the commit, and sled was the only copy.
+    // The frame is whole, and the file ends before the next one could begin. What was archived of
+    // it was nothing: the file said that it had the commit, and sled was the only copy.
     let (dir, killed) = (1..12)
         .map(killed)
         .find(|(_, root)| {

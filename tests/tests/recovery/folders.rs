@@ -1,4 +1,4 @@
-//! The folder of a store: what is taken for one, and who has it open.
+//! The folder of a store: its recognition, and its lock.
 
 use std::fs;
 use std::sync::Arc;
@@ -119,7 +119,7 @@ fn a_copy_of_a_folder_that_is_written_to_is_refused_or_answers_with_what_was_the
     clean(&engine);
 }
 
-/// A clock that shows what it is told.
+/// A clock that shows a given time.
 #[derive(Debug)]
 struct Jumping(AtomicU64);
 

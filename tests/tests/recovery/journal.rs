@@ -64,7 +64,7 @@ fn a_journal_of_a_kill_with_all_frames_whole_comes_back_and_goes_on_in_a_fresh_s
 fn a_torn_tail_that_was_not_acknowledged_is_dropped() {
     let stores = Stores::make();
     let before = Whole::of_store(&stores.path("killed"));
-    // What the next append would write, of which a part is there.
+    // The bytes of the next append, of which each case has a part.
     let next = stores.copy("killed", "next");
     let engine = Engine::open(&next, options()).unwrap();
     let task = engine.task("essay").unwrap();
@@ -119,7 +119,7 @@ fn a_tail_that_is_damaged_or_cut_is_repaired_where_sled_holds_its_commits() {
     for (how, damage) in TAILS {
         let root = stores.copy("closed", "store");
         let segment = segments(&root)[0].clone();
-        // The last frame says that the store was closed: it is no commit of anybody's.
+        // The last frame marks the close of the store: it is not a commit of a caller.
         let all = frames(&segment);
         zero_from(&segment, all[all.len() - 1].at);
         damage(&segment);

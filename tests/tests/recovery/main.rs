@@ -1,6 +1,6 @@
-//! What opening does about each state a store is found in: a test for each row of the tables in
-//! `docs/RECOVERY.md`, named after it. I1 (what was acknowledged is there), I2 (no offset twice), I4
-//! (damage is named, never believed), and the two copies that rebuild each other.
+//! Opening of a store in each state: a test for each row of the tables in `docs/RECOVERY.md`, named
+//! after it. I1 (what was acknowledged is there), I2 (no offset twice), I4 (damage is named, never
+//! believed), and the two copies that rebuild each other.
 //!
 //! ```text
 //! stores.rs    the stores that are damaged: closed, killed, killed with everything applied

@@ -1,4 +1,4 @@
-//! Packs and their copies: either one gives back what the other has lost.
+//! Packs and their copies: either one restores the lost part of the other.
 
 use std::fs;
 use std::path::{Path, PathBuf};

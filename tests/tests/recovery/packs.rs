@@ -57,7 +57,8 @@ fn with_snapshots(dir: &Path) -> (PathBuf, milepost::RunState) {
     (root, state)
 }
 
-/// What a store with a damaged pack answers: all but the event in it, and a state from events.
+/// Checks the answers of a store with a damaged pack: all but the event in it, and a state from
+/// events.
 fn answers_all_but_the_large_event(root: &Path, state: &milepost::RunState, finding: Option<&str>) {
     let engine = Engine::open(root, Options::default()).unwrap();
     let findings = &engine.store().report().findings;
@@ -85,7 +86,7 @@ fn answers_all_but_the_large_event(root: &Path, state: &milepost::RunState, find
         Ok(now) => assert_eq!(&now, state, "I5"),
         Err(error) => assert_eq!(error.kind(), ErrorKind::Corrupt, "I4: {error}"),
     }
-    // What is stored now can be read.
+    // New events can be stored and read.
     let again = task.append(bodies::bytes(1, 300 << 10)).unwrap();
     let event = task.read(again.first..).unwrap().next().unwrap().unwrap();
     assert_eq!(event.body, Some(bodies::bytes(1, 300 << 10)));

@@ -1,4 +1,4 @@
-//! The rest: settings, the lock, and what was interrupted. One test for each row.
+//! The rest: settings, the lock, and interrupted work. One test for each row.
 
 use std::fs;
 use std::path::Path;
@@ -161,7 +161,8 @@ fn a_store_whose_first_commit_was_not_written_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("made");
     drop(Engine::open(&root, options()).unwrap());
-    // Killed before the first commit: sled is there, and a spare; and `acked` says that there is none.
+    // Killed before the first commit: sled is there, and a spare; and `acked` says that there is
+    // none.
     for segment in segments(&root) {
         fs::remove_file(segment).unwrap();
     }
@@ -214,7 +215,8 @@ fn archiving_that_was_interrupted_is_done_again() {
     let done = stores.copy("held", "done");
     Engine::open(&done, options()).unwrap().close().unwrap();
     assert_eq!(archive(&done).len(), 5, "both segments were archived");
-    // Written beside its place; in its place, and the segment not let go; let go under the spare name.
+    // Written under a temporary name; in its place, and the segment not released; released under
+    // the spare name.
     let root = stores.copy("held", "store");
     let tmp = archive(&done)[3].with_extension("mpa.0123456789abcdef.tmp");
     let half = fs::read(&archive(&done)[3]).unwrap();
@@ -244,7 +246,8 @@ fn a_repair_that_was_interrupted_is_done_again() {
     folder::copy_store(&mended, &copy).unwrap();
     drop(engine);
     let place = name(&segment);
-    // Nothing but the hole; and then the file for what the journal held, with the journal there still.
+    // Nothing but the hole; and then the file for what the journal held, with the journal there
+    // still.
     let root = stores.copy("damaged", "store");
     let hole = archive(&copy)[1].clone();
     fs::copy(&hole, root.join("archive").join(name(&hole))).unwrap();

@@ -38,7 +38,7 @@ fn a_missing_segment_that_is_not_applied_is_refused() {
     let before = Whole::of_store(&killed);
     for n in [0, 1] {
         let damage = |root: &Path| fs::remove_file(&segments(root)[n]).unwrap();
-        // The place is where its commits should have been: beside the segment that is left.
+        // The place is the missing range of commits, next to the remaining segment.
         let place = format!("{} at byte", name(&segments(&killed)[1 - n]));
         let how = format!("segment {n} missing");
         refuses(&killed, &before, damage, &place, &how);
@@ -97,8 +97,8 @@ fn segments_with_swapped_names_are_repaired() {
 
 #[test]
 fn a_segment_under_the_name_of_the_next_one_is_not_written_over() {
-    // The next segment takes the number after the highest in a header, whatever names there are: its
-    // file was moved over the one with that name, and with it went commits that only it had.
+    // The next segment takes the number after the highest in a header, whatever names there are:
+    // its file was moved over the one with that name, and with it went commits that only it had.
     let stores = Stores::make();
     let root = stores.copy("closed", "store");
     let segment = segments(&root)[0].clone();
@@ -121,7 +121,7 @@ fn a_segment_of_another_store_is_moved_away_or_refused_where_commits_are_missing
     let other = Stores::make();
     let foreign = segments(&other.path("killed"))[0].clone();
     let mut cases = Cases::default();
-    // Beside the others, and in the place of one whose commits sled holds.
+    // Next to the others, and in the place of one whose commits sled holds.
     let places = [("killed", "0000000099.seg"), ("closed", "0000000099.seg")];
     for (store, place) in places.into_iter().chain([("held", "0000000004.seg")]) {
         let before = Whole::of_store(&stores.path(store));
@@ -184,13 +184,13 @@ fn a_segment_that_the_archive_has_all_of_says_nothing_about_the_end() {
         }
         opens(&root, &before, &[], &format!("segments {gone:?} are removed"));
     }
-    // It says that the store was closed, which it was long ago.
+    // An older copy of the first segment has the mark of an earlier close.
     let root = store();
     let all = segments(&root);
     fs::copy(older, &all[0]).unwrap();
     fs::remove_file(&all[1]).unwrap();
     opens(&root, &before, &[], "an older copy of the first is back");
-    // Beside the segment that is written on.
+    // Next to the segment in use.
     for n in [0, 1] {
         let root = stores.copy("done", "store");
         let back = &segments(&stores.path("held"))[n];
@@ -206,8 +206,8 @@ fn old_frames_in_a_recycled_segment_are_not_believed() {
     let engine = Engine::open(&root, options()).unwrap();
     let task = engine.start_task("essay", "ana").unwrap();
     engine.start_task("tuning", "ben").unwrap();
-    // Frames of one size, so that an old one begins where the new ones end: first so many small ones
-    // that all numbers in the others take the same room.
+    // Frames of one size, so that an old one begins where the new ones end: first so many small
+    // ones that all numbers in the others take the same room.
     let small = 0..300;
     for n in small.clone() {
         task.append(Message::text("user", &format!("message {n}"))).unwrap();

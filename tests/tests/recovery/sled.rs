@@ -18,7 +18,7 @@ use crate::stores::{
 
 const REPAIRED: Outcome = Outcome::Repaired;
 
-/// Opens a store whose sled is built anew: the old one is kept as it was.
+/// Opens a store whose sled is rebuilt: the old one is kept as it was.
 fn built_anew(root: &Path, before: &Whole, how: &str) {
     opens(root, before, &[(REPAIRED, "sled")], how);
     // sled may have tried to open it, which changes its files.
@@ -194,7 +194,7 @@ fn a_block_that_was_lost_behind_a_clean_stop_is_corrupt_where_it_is_read() {
     let stores = Stores::make();
     let root = stores.copy("closed", "store");
     let before = Whole::of_store(&root);
-    // Of the first task.
+    // An entry of the first task.
     lose_one_behind_a_clean_stop(&root, &[1, 0, 0, 0, 0, 0, 0, 0, 1]);
     let engine = Engine::open(&root, options()).unwrap();
     let mut refused = 0;
@@ -224,7 +224,7 @@ fn damage_in_a_block_that_is_met_while_reading_is_corrupt_and_the_next_opening_r
     let engine = Engine::open(&root, options()).unwrap();
     let task = engine.task("essay").unwrap();
     let at = task.append(bodies::bytes(8888, 2000)).unwrap().first;
-    // Of a file over 1 MiB only the length is noted at close.
+    // For a file over 1 MiB the close records the length only.
     for n in 0..24 {
         task.append(bodies::bytes(n, 100 << 10)).unwrap();
     }
@@ -335,7 +335,7 @@ fn an_older_copy_of_sled_goes_on_as_one_behind_the_journal() {
 }
 
 /// Copies a store while threads of sled may write to it. A copy whose files are of different
-/// moments is none that a kill leaves: sled may be unable to read it.
+/// moments differs from the remains of a kill: sled may be unable to read it.
 fn copy_of_one_moment(from: &Path, to: &Path) {
     for _ in 0..1000 {
         // A file may go while it is copied.

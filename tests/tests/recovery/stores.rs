@@ -30,10 +30,10 @@ pub struct Stores {
     pub applied: Seq,
 }
 
-/// What is done to a file, in words and in deed.
+/// Damage of a file: its description and its action.
 pub type Damage = (&'static str, fn(&Path));
 
-/// No snapshots: what is in sled and packs depends on nothing but the events.
+/// No snapshots: the content of sled and packs depends on nothing but the events.
 pub fn options() -> Options {
     Options::default().snapshots(false)
 }
@@ -107,7 +107,7 @@ impl Stores {
     }
 }
 
-/// Whether the applier has made a spare segment depends on when it looked.
+/// Removes spare segments, which the applier makes at its own time.
 fn remove_spares(root: &Path) {
     for entry in fs::read_dir(root.join("journal")).unwrap() {
         let path = entry.unwrap().path();
@@ -148,8 +148,8 @@ fn fork(engine: &Engine, n: u64) {
     }
 }
 
-/// What is committed and not applied: to the end of one segment, and on in the next, which a large
-/// frame begins.
+/// Commits without applying: to the end of one segment, and on in the next, which a large frame
+/// begins.
 fn tail(engine: &Engine) {
     let task = engine.task("essay").unwrap();
     let aside = task.lineage_named(LineageId(1)).unwrap();
@@ -245,7 +245,7 @@ pub fn acked(root: &Path) -> AckWatermark {
     AckWatermark::decode(&fs::read(root.join("acked")).unwrap()).unwrap()
 }
 
-/// The end of a path, as it stands in findings and errors.
+/// Returns the end of a path, as findings and errors have it.
 pub fn name(path: &Path) -> String {
     path.file_name().unwrap().to_str().unwrap().to_owned()
 }

@@ -1,4 +1,4 @@
-//! Cleanups that remove a set of checkpoints, or what is before a point.
+//! Cleanups that remove a set of checkpoints, or everything before a point.
 
 use std::collections::BTreeMap;
 

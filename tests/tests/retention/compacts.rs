@@ -1,4 +1,4 @@
-//! What leaves the disk.
+//! Content that leaves the disk.
 
 use std::fs;
 use std::path::Path;
@@ -90,7 +90,7 @@ fn sections(bytes: &[u8]) -> Vec<u8> {
     batches.flat_map(|(_, _, section)| section).collect()
 }
 
-/// Where the markers of a task are.
+/// Returns the places of a task's markers.
 pub(super) fn places(root: &Path, n: u64) -> Vec<String> {
     let mut found = found_in(root, &marker(n)[100..160]);
     found.extend(found_in(root, text(n).as_bytes()));
@@ -215,7 +215,7 @@ fn a_compaction_runs_beside_appends_and_loses_none() {
     }
     engine.retention().delete_task("gone").unwrap();
     let stop = AtomicBool::new(false);
-    // Where a sync costs nothing, they would leave the compactions ever more to do.
+    // If a sync costs nothing, the writers would give the compactions ever more to do.
     let allowed = AtomicU64::new(200);
     let counts: Vec<u64> = std::thread::scope(|scope| {
         let writers: Vec<_> = (0..3)
@@ -292,8 +292,8 @@ fn a_store_with_nothing_to_let_go_of_is_as_it_was() {
     Engine::in_memory(Options::default()).unwrap().retention().compact(&mut |_| {}).unwrap();
 }
 
-/// A store with a task that was deleted, one that was trimmed, a lineage that was dropped and a body that
-/// was erased, compacted.
+/// A store with a task that was deleted, one that was trimmed, a lineage that was dropped and a
+/// body that was erased, compacted.
 fn compacted(root: &Path) -> Engine {
     let engine = Engine::open(root, Options::default()).unwrap();
     let gone = engine.start_task("gone", "ana").unwrap();

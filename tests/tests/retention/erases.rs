@@ -22,7 +22,7 @@ fn what_was_read_before_it_was_erased_trimmed_or_deleted_is_not_read_again() {
     engine.retention().erase(&point, None).unwrap();
     engine.store().drain().unwrap();
     assert!(read(&point).is_none() && read(&other).is_some());
-    // What came behind it in the same block.
+    // It followed in the same block.
     let second = step(&task, 2);
     engine.store().drain().unwrap();
     assert!(read(&other).is_some());

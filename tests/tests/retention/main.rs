@@ -1,4 +1,4 @@
-//! Retention: what is kept can be gone back to and verified, what goes is gone (I10, I14).
+//! Retention: kept content can be restored and verified, removed content is gone (I10, I14).
 //!
 //! ```text
 //! marks.rs   which checkpoints go, pins, removal by id

@@ -1,4 +1,4 @@
-//! Which checkpoints go.
+//! Checkpoints that a policy removes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -233,7 +233,7 @@ fn appends_to_a_task_go_on_while_it_is_cleaned_up() {
     let heads = || task.head().unwrap().next + branch.head().unwrap().next;
     let before = heads();
     let done = std::sync::atomic::AtomicBool::new(false);
-    // Where a sync costs nothing, they would leave the cleanups ever more to do.
+    // If a sync costs nothing, the writers would give the cleanups ever more to do.
     let allowed = std::sync::atomic::AtomicU64::new(0);
     let appended: u64 = std::thread::scope(|scope| {
         let writers: Vec<_> = (0..4)

@@ -22,7 +22,7 @@ struct Marked {
     pinned: bool,
 }
 
-/// A key that a lineage sees: what it was used for, and where.
+/// A key that a lineage sees: its use, and the place of it.
 type Keys = BTreeMap<u64, u64>;
 
 struct World {

@@ -1,4 +1,5 @@
-//! Pieces of states that are made again of events: what withdraws events leaves all states readable.
+//! Pieces of states that are made again of events: what withdraws events leaves all states
+//! readable.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -28,8 +29,8 @@ struct Walk {
     read: usize,
 }
 
-/// The text of a message. Texts of messages of one branch and of another that replaces it are often
-/// the same at the same offset: a run that is repeated says what it said before.
+/// Returns the text of a message. Texts of messages of one branch and of another that replaces it
+/// are often the same at the same offset: a repeated run has the same texts.
 fn text(n: u64) -> String {
     bodies::text(n, 12_000 + (n % 7) as usize * 9_000)
 }
@@ -86,7 +87,7 @@ impl Walk {
     fn erase(&mut self) {
         let Some((lineage, offset, _)) = self.history.last().copied() else { return };
         let task = self.engine().task("t").unwrap();
-        // What a base is made of is refused.
+        // The parts of a base cannot be erased.
         let erased = self.engine().retention().erase(&task.point(offset).unwrap(), None);
         if erased.is_ok() {
             self.erased.insert((lineage, offset));

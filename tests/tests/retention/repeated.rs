@@ -1,4 +1,4 @@
-//! Bodies that come again: what they have in common is stored once, and stays while an event names it.
+//! Repeated bodies: their common content is stored once, and stays while an event names it.
 
 use std::path::Path;
 

@@ -61,7 +61,7 @@ pub fn check_pass(
         let texts =
             [found, &alone].map(|state| state.text(&*chunks, Some(MessageRange::All)).unwrap());
         assert_eq!(texts[0], texts[1]);
-        // Of a reducer that is not registered no state may have been kept.
+        // A state of an unregistered reducer may be missing.
         match (others.next_state(), engine.state(&counter, &point)) {
             (Ok(found), Ok(alone)) => assert_eq!(found, Some((checkpoint.clone(), &alone))),
             (found, alone) => {
@@ -118,7 +118,7 @@ impl Walk {
         let task = self.engine.task("t").unwrap();
         let head = task.head().unwrap().next;
         let at = self.random.below(head);
-        // What others build on, and what a base is made of, is refused.
+        // Events that others or a base depend on cannot be erased.
         let point = task.point(at).unwrap();
         let _ = self.engine.retention().erase(&point, None);
     }
@@ -312,7 +312,7 @@ fn a_state_that_cannot_be_folded_is_the_error_that_it_has_alone_and_the_end() {
     let alone = engine.state(&failing, &engine.point("t@c-2").unwrap()).unwrap_err();
     assert_eq!(pass.next_state().unwrap_err().to_string(), alone.to_string());
     assert!(pass.next_state().unwrap().is_none());
-    // What begins behind it is folded from the beginning, and has it too.
+    // A reading that begins after it folds from the beginning, and gets it too.
     let mut late = task.lineage().states_of(&failing, 9..).unwrap();
     assert_eq!(late.next_state().unwrap_err().to_string(), alone.to_string());
 }

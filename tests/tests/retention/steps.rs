@@ -171,7 +171,7 @@ fn many_checkpoints_of_a_task_are_one_commit() {
     assert_clean(&engine);
 }
 
-/// Removes the checkpoints of runs at random, and compares what is erased with a plain model: for
+/// Removes the checkpoints of runs at random, and compares the erasures with a plain model: for
 /// each event the first point after it that any mark ever had on its lineage.
 #[test]
 fn an_event_is_erased_exactly_if_all_marks_of_its_step_are_removed_by_one_call() {

@@ -1,4 +1,4 @@
-//! Which events go, and what is left in their place.
+//! Events that a trim removes, and their replacement.
 
 use milepost::retention::Policy;
 use milepost::{Append, Engine, ErrorKind, Event, Options};
@@ -59,7 +59,7 @@ fn a_lineage_that_was_left_goes_once_it_cannot_be_undone_to() {
     let task = engine.restore(&engine.point("t@c-1").unwrap()).run().unwrap();
     let child = task.lineage().id();
     (4..8).for_each(|n| drop(step(&task, n)));
-    // It can be undone to: it stays, whole.
+    // An undo can return to it: it stays complete.
     let report = engine.retention().retain(&Policy::new().keep(2)).unwrap();
     assert_eq!(report.tasks[0].dropped, []);
     let before = state(&engine, "t");
@@ -152,7 +152,8 @@ fn the_states_of_registered_reducers_are_kept_and_without_one_nothing_is_trimmed
         |engine: &Engine, counter: Counter| engine.state(&counter, &engine.point("t").unwrap());
     let all = engine.point("t").unwrap().offset;
     assert_eq!(count(&engine, Counter("test.counter", 1)).unwrap(), all);
-    // One that was not there then has no state, and one of another version has to read the old one's.
+    // One that was not there then has no state, and one of another version has to read the old
+    // one's.
     for counter in [Counter("test.other", 1), Counter("test.counter", 2)] {
         let error = count(&engine, counter).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);

@@ -1,4 +1,5 @@
-//! Audit: each operation is told to `tracing` with who, what, from where to where; payloads are not.
+//! Audit: each operation is reported to `tracing` with user, kind, source and target; payloads are
+//! not.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,12 +17,12 @@ use tracing::{Event, Level, Metadata, Subscriber};
 type Fields = BTreeMap<String, String>;
 
 thread_local! {
-    /// What was told on this thread, where somebody wants to know.
+    /// Audit events of this thread, if a test collects them.
     static TOLD: RefCell<Option<Vec<Fields>>> = const { RefCell::new(None) };
 }
 
-/// Keeps the events of the audit, by threads: one for the whole process, since one that comes and goes
-/// is not seen at once by what other threads are told.
+/// Keeps the events of the audit, by threads: one for the whole process, since other threads do not
+/// see a temporary one at once.
 struct Listener;
 
 struct Reader<'a>(&'a mut Fields);
@@ -65,7 +66,7 @@ impl Subscriber for Listener {
     fn exit(&self, _: &Id) {}
 }
 
-/// What is told while something is done.
+/// Returns the audit events during some work.
 fn told(work: impl FnOnce()) -> Vec<Fields> {
     static LISTENING: Once = Once::new();
     LISTENING.call_once(|| tracing::subscriber::set_global_default(Listener).unwrap());
@@ -150,7 +151,7 @@ fn what_is_done_on_somebodys_behalf_says_so_in_events_and_audit() {
         {
             let engine = engine.with_context(Context::of("ben", "req-1"));
             let back = engine.restore(&engine.point("t@c2").unwrap()).run().unwrap();
-            // Who is named goes before.
+            // A named actor takes precedence.
             let step = StepFinished { step: 9, ..Default::default() };
             let named = Append::from(step).user("eve").correlation("req-2");
             back.append(named).unwrap();

@@ -28,7 +28,7 @@ impl Woken {
     }
 }
 
-/// Polls the safe point of a paused run, acts, and returns what it resolves to when it is woken.
+/// Polls the safe point of a paused run, acts, and returns its result when it is woken.
 #[track_caller]
 fn awaited(run: &Run, act: impl FnOnce()) -> milepost::Result<SafePoint> {
     let woken = Arc::new(Woken::default());

@@ -84,7 +84,7 @@ fn a_plain_append_of_an_illegal_change_is_refused_like_any_other() {
     let half = [there_and_back[0].clone(), there_and_back[0].clone()];
     assert!(task.append(Append::batch(half)).is_err());
     assert_eq!(task.control().unwrap(), RunControl::Running);
-    // One that was appended under a key is there: asked again, it is no error.
+    // A change that was appended under a key exists: a repetition is not an error.
     let keyed = || Append::from(change(RunControl::Running, RunControl::Stopped)).key("stop");
     assert!(!task.append(keyed()).unwrap().repeated);
     assert!(task.append(keyed()).unwrap().repeated);
@@ -123,7 +123,7 @@ fn a_paused_run_waits_at_its_safe_point_and_goes_on_with_what_was_given_meanwhil
         other.append(guidance).unwrap();
         let artifacts = [("patterns".to_owned(), Json::new("[1]").unwrap())].into();
         other.append(ArtifactsEdited { artifacts }).unwrap();
-        // It waits: nothing is heard before it is resumed.
+        // The run waits: it reports nothing until it is resumed.
         assert!(heard.try_recv().is_err());
         other.change_control(RunControl::Running, None).unwrap();
         let (turn, state) = heard.recv().unwrap();

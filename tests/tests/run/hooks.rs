@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use milepost::{Checkpoint, Engine, ErrorKind, Hook, Mark, Options, Point, Task};
 
-/// Writes down what it is told; refuses, or panics at, what has one of these words.
+/// Writes its notifications down; refuses, or panics at, those with one of these words.
 struct Scribe {
     told: Mutex<Vec<String>>,
     refuses: &'static str,

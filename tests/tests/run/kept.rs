@@ -8,7 +8,7 @@ use milepost::state::{RunReducer, StateCacheOptions};
 use milepost::{Engine, Hook, Mark, Options, Point, Task};
 use milepost_tests::bodies;
 
-/// Marks so many checkpoints, some events apart; the points.
+/// Marks this many checkpoints, some events apart; returns the points.
 fn marked(engine: &Engine, count: u64) -> (Task, Vec<Point>) {
     let task = engine.start_task("t", "ana").unwrap();
     let mut points = Vec::new();
@@ -37,7 +37,7 @@ fn of_many_checkpoints_the_states_of_the_last_ten_are_kept_and_all_are_right() {
     assert_eq!((kept.states, kept.misses, kept.evictions), (10, 25, 15));
     points[15..].iter().for_each(|point| look(&engine, point));
     assert_eq!(engine.store().stats().unwrap().kept.hits, 10);
-    // What was let go of is on disk all the same.
+    // A state that left the cache is on disk all the same.
     points[..3].iter().for_each(|point| look(&engine, point));
     let kept = engine.store().stats().unwrap().kept;
     assert_eq!((kept.misses, kept.evictions), (28, 18));

@@ -1,4 +1,4 @@
-//! What an iteration engine gets around its log: control, checkpoints by themselves, autosave,
+//! Features around the log for an iteration engine: control, automatic checkpoints, autosave,
 //! durable steps, tools, hooks. The acceptance criteria of a checkpoint that saves itself are here
 //! by their sentences.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
@@ -29,7 +29,7 @@ pub fn engine() -> (Engine, Arc<ManualClock>) {
     (Engine::in_memory(options).unwrap(), clock)
 }
 
-/// A run of a new task `t` that nobody autosaves.
+/// Begins a run of a new task `t` without autosave.
 pub fn run(engine: &Engine, options: RunOptions) -> Run {
     let task = engine.start_task("t", "ana").unwrap();
     Run::of(task, options.autosave_after(None)).unwrap()

@@ -1,4 +1,4 @@
-//! Checkpoints that are marked by themselves, what is in the state there, and failed saves.
+//! Automatic checkpoints, the state there, and failed saves.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -137,7 +137,7 @@ fn a_policy_of_the_embedder_sees_what_happened() {
     assert_eq!(brief, expected);
 }
 
-/// Refuses checkpoints while it is told to, and counts alerts.
+/// Refuses checkpoints on request, and counts alerts.
 #[derive(Default)]
 struct Refusing {
     refuse: AtomicBool,
@@ -182,7 +182,7 @@ fn a_failed_save_comes_back_or_is_alerted_and_the_run_goes_on() {
         let expected = u64::from(go_on);
         assert_eq!(run.stats().failed_saves, expected);
         assert_eq!(hook.alerts.load(Ordering::Relaxed), expected);
-        // The step is there where the run goes on; else nothing is, and it can be tried again.
+        // If the run continues, the step is there; else it is missing, and can be tried again.
         hook.refuse.store(false, Ordering::Relaxed);
         let step = run.state().unwrap().step.map(|step| step.number);
         assert_eq!(step, go_on.then_some(1));

@@ -70,7 +70,7 @@ fn before_a_risky_call_a_checkpoint_is_marked_and_the_call_is_behind_it() {
     assert_eq!(mark.cause, MarkCause::BeforeTool);
     let state = engine.run_state(&run.task().point(mark.at).unwrap()).unwrap();
     assert_eq!(state.finished_calls, 1, "the risky one is not in it");
-    // What it did counts towards the next.
+    // Its changes count towards the next one.
     run.ask_for_checkpoint();
     run.tool(call("read"), Access::Reads, ok).unwrap();
     assert_eq!(run.stats().saved, 3);

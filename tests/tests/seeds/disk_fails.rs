@@ -1,5 +1,5 @@
-//! 001 AC6: a run on a disk that fails. It makes all its steps, and what was held is durable once
-//! the disk works.
+//! 001 AC6: a run on a disk that fails. It makes all its steps, and the held appends are durable
+//! once the disk works.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +16,7 @@ use milepost_workspace::{Workspace, WorkspaceOptions};
 
 const LONG: Duration = Duration::from_secs(60);
 
-/// Counts the alerts and the checkpoints that hooks are told of.
+/// Counts the alerts and the checkpoints that hooks receive.
 #[derive(Default)]
 struct Told {
     alerts: AtomicU64,

@@ -1,7 +1,7 @@
 //! Requirements of the source documents, each by its number: 000 is the checkpoint command, 001
 //! automatic checkpoints, 003 cleanup and statistics, 004 rollback with files. Requirements that
-//! need a terminal, a service or a folder have tests beside the command, the server and the
-//! workspace, with the number in a comment.
+//! need a terminal, a service or a folder have tests in the crates of the command, the server and
+//! the workspace, with the number in a comment.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 mod addresses;

@@ -17,7 +17,7 @@ use milepost_tests::storm::shrink::{kind, shrink};
 /// Runs of a program that is shrunk, at most.
 const TRIES: usize = 200;
 
-/// The process that faults are done to: does nothing unless it is told.
+/// The process under faults: does nothing without its environment.
 #[test]
 fn child_that_lives_under_faults() {
     fault::child();

@@ -104,7 +104,7 @@ fn a_damaged_anchor_is_corrupt_and_the_store_does_not_open_with_it() {
 
 #[test]
 fn the_time_and_the_commit_of_an_anchor_are_not_in_its_digest() {
-    // They are for people: whoever edits them in an anchor's file changes nothing that is compared.
+    // They are for people: an edit of them in an anchor's file changes nothing that is compared.
     let store = Store::make(None);
     let seq = format!("\"seq\": \"{}\"", store.anchor.seq);
     let text = store.anchor.to_json().replacen(&seq, "\"seq\": \"1\"", 1);
@@ -117,7 +117,7 @@ fn the_time_and_the_commit_of_an_anchor_are_not_in_its_digest() {
 
 #[test]
 fn an_anchor_that_was_taken_away_does_not_show() {
-    // The file has to be where whoever edits the store cannot write: a new one is begun.
+    // The file has to be out of reach of an attacker on the store: a new one is begun.
     let store = Store::make(None);
     let root = store.copy("store");
     let path = root.with_extension("anchor");

@@ -1,5 +1,5 @@
-//! Bytes changed in files, with no check made to fit: opening repairs it from the other copy, refuses,
-//! or a read or `verify` finds it. What was edited in is never read.
+//! Bytes changed in files, with no check made to fit: opening repairs it from the other copy,
+//! refuses, or a read or `verify` finds it. No edited content is ever returned.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use milepost_tests::folder;
 
 use crate::stores::{SECRET, Store, faults, open_anchored, said};
 
-/// Replaces a text in a file wherever it stands in it.
+/// Replaces every occurrence of a text in a file.
 fn edit(path: &Path, from: &[u8], to: &[u8]) -> usize {
     let mut bytes = fs::read(path).unwrap();
     let places: Vec<_> = (0..bytes.len().saturating_sub(from.len()))
@@ -22,7 +22,7 @@ fn edit(path: &Path, from: &[u8], to: &[u8]) -> usize {
     places.len()
 }
 
-/// Opens a store that was edited: gives whether anything told of it.
+/// Opens an edited store: returns whether anything reported the edit.
 fn told(store: &Store, root: &Path, right: &[String]) -> bool {
     let engine = match store.open(root) {
         Ok(engine) => engine,

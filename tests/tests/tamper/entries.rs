@@ -1,5 +1,5 @@
-//! sled changed with care: its digest and what was noted at close fit. The journal and the archive are
-//! left as they were.
+//! sled changed with care: its digest and its record of the close fit. The journal and the archive
+//! are left as they were.
 
 use std::fs;
 use std::path::Path;
@@ -34,7 +34,7 @@ fn only_verify_finds(how: &str, edit: impl Fn(&Entries), check: impl Fn(&Engine)
         assert!(found.is_empty(), "{how}: not found by the anchor: {found:?}");
         assert!(!faults(&engine).is_empty(), "{how}: found by verify");
         engine.close().unwrap();
-        // What the entries follow from is there still: built anew, they are right again.
+        // The source of the entries is still there: rebuilt, they are right again.
         fs::remove_dir_all(root.join("sled")).unwrap();
         let engine = store.open(&root).unwrap();
         assert!(faults(&engine).is_empty(), "{how}: {:?}", faults(&engine));
@@ -234,7 +234,8 @@ fn an_event_changed_in_sled_without_the_key_cannot_be_read() {
     assert!(!report.is_clean(), "found by verify");
 }
 
-/// Puts the state of another task into the snapshot of one, in a pack and in sled, with right checks.
+/// Puts the state of another task into the snapshot of one, in a pack and in sled, with right
+/// checks.
 fn forge_snapshot(root: &Path) -> bool {
     let pack = folder::files(&root.join("packs"), ".pack").unwrap().remove(0);
     let mut bytes = fs::read(&pack).unwrap();
@@ -278,7 +279,8 @@ fn forge_snapshot(root: &Path) -> bool {
     forged.head.hash != Hash([0; 32])
 }
 
-/// Two tasks that are long enough for snapshots: the store, the head of the first, and the state there.
+/// Two tasks that are long enough for snapshots: the store, the head of the first, and the state
+/// there.
 fn with_snapshots(root: &Path, key: Option<StoreKey>) -> (Engine, Point, RunState) {
     let engine = Engine::open(root, options(key)).unwrap();
     for name in ["essay", "tuning"] {
@@ -331,7 +333,7 @@ fn a_state_from_events_alone_is_right_whatever_the_snapshots_are() {
     assert_eq!(engine.run_state(&point).unwrap(), right, "I5");
 }
 
-/// A store in which something was let go of.
+/// Makes a store with removed content.
 fn retained(key: Option<StoreKey>) -> (tempfile::TempDir, std::path::PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("store");
@@ -353,7 +355,7 @@ fn retained(key: Option<StoreKey>) -> (tempfile::TempDir, std::path::PathBuf) {
     (dir, root)
 }
 
-/// What retention did, taken back or feigned in the index, shows to `verify`.
+/// Checks that `verify` reports an edit of the index that reverts or fakes retention.
 fn retention_shows(how: &str, edit: impl Fn(&Entries)) {
     for key in keys() {
         let (_dir, root) = retained(key);

@@ -42,7 +42,7 @@ impl Record {
     }
 }
 
-/// What a commit brings to one log.
+/// Part of a commit for one log.
 #[derive(Debug, Clone)]
 pub struct Group {
     pub log: LogId,
@@ -71,7 +71,7 @@ impl Group {
     }
 }
 
-/// Frames one after another: what stands in them, whatever their checks.
+/// Parses consecutive frames without their checks.
 fn frames(bytes: &[u8], epoch: u64, commits: &mut BTreeMap<Seq, Vec<Group>>) {
     let mut rest = bytes;
     while rest.len() >= FRAME_HEADER_LEN && FrameHeader::looks_like_any(rest) {
@@ -325,7 +325,7 @@ impl Entries {
 
     /// Writes the digests of all entries anew, and what sled's files are after a close.
     pub fn close(self) {
-        // Of the index, of keys, of blocks: a count and a sum each.
+        // Digests of the index, of keys, of blocks: a count and a sum each.
         let mut digests = [[0_u64; 5]; 3];
         let stored = self.db.iter().map(Result::unwrap);
         for (key, value) in stored.flat_map(|(key, value)| groups::apart(&key, &value)) {
@@ -372,7 +372,7 @@ impl Entries {
     }
 }
 
-/// A head as it stands in sled: the hash in it is replaced.
+/// Replaces the hash in a head as sled stores it.
 pub fn replace(bytes: &mut [u8], from: &[u8], to: &[u8]) {
     assert_eq!(from.len(), to.len());
     let at = bytes.windows(from.len()).position(|w| w == from).unwrap();

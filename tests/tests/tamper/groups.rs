@@ -1,4 +1,5 @@
-//! Entries of the index that share a value in sled, taken apart and put together as `Milepost` does.
+//! Entries of the index that share a value in sled, taken apart and put together as `Milepost`
+//! does.
 
 use std::collections::BTreeMap;
 

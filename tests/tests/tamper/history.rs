@@ -1,5 +1,5 @@
-//! Histories written anew with care: every check, chain hash, fork, head and entry fits. Without a key
-//! nothing in the store shows it; an anchor does.
+//! Histories written anew with care: every check, chain hash, fork, head and entry fits. Without a
+//! key nothing in the store shows it; an anchor does.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::stores::{
 
 type Edit = (&'static str, fn(&mut History));
 
-/// Edits of what was said.
+/// Edits of history.
 const EDITS: [Edit; 12] = [
     ("content changed", |history| {
         history.log(ESSAY)[3].set(&message("never said").into());
@@ -127,7 +127,7 @@ fn a_history_that_was_forged_with_care_shows_against_an_anchor_only() {
         edit(&mut history);
         history.write(&root);
         let engine = store.open(&root).unwrap_or_else(|e| panic!("{how}: {e}"));
-        // At first sled is not there, which is told; whoever forges opens it once.
+        // At first sled is missing, which is a finding; a forger would open the store once.
         assert_eq!(engine.store().report().findings.len(), 1, "{how}");
         engine.close().unwrap();
         settle(&root);
@@ -230,7 +230,7 @@ fn an_old_version_of_the_whole_store_shows_against_an_anchor_only() {
 
 #[test]
 fn an_old_version_that_went_on_shows_against_an_anchor() {
-    // It is longer than the anchored one, and another.
+    // The history is longer than the anchored one, and differs from it.
     let store = Store::make(None);
     let older = store.dir.path().join("older");
     let engine = store.open(&older).unwrap();

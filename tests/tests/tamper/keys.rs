@@ -120,7 +120,7 @@ fn the_same_events_have_other_chain_hashes_with_another_key() {
 
 #[test]
 fn settings_made_to_say_that_there_is_no_key_do_not_open_the_store_without_one() {
-    // The settings have a check that anybody can compute.
+    // The settings have a check without a secret, which an attacker can compute.
     let store = Store::make(Some(StoreKey::new(&SECRET)));
     let root = store.copy("store");
     for name in ["store", "store.copy"] {

@@ -1,5 +1,5 @@
-//! Somebody with full access edits the files: what shows against the checks, against `verify`, against
-//! an anchor, and against a key. Where nothing shows, that is stated too.
+//! Edits of the files by an attacker with full access: detection by the checks, by `verify`, by an
+//! anchor, and by a key. Undetected edits are stated too.
 //!
 //! ```text
 //! forge.rs     the forger: commits taken apart and written again with right checks, sled's entries

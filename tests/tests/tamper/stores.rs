@@ -1,4 +1,4 @@
-//! The store that is edited, and what is found.
+//! The store that is edited, and the faults found in it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -114,7 +114,7 @@ pub fn said(engine: &Engine, task: &str) -> Result<Vec<String>> {
     Ok(all)
 }
 
-/// What `verify` finds.
+/// Returns the faults that `verify` finds.
 pub fn faults(engine: &Engine) -> Vec<String> {
     let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
     let faults = report.faults.into_iter();

@@ -1,5 +1,6 @@
-//! I8: a restore whose process is killed, just before any of its calls that change files, is wholly done
-//! or wholly undone once the folder was recovered. One of which a call fails is done or undone by itself.
+//! I8: a restore whose process is killed, just before any of its calls that change files, is wholly
+//! done or wholly undone once the folder was recovered. One of which a call fails is done or undone
+//! by itself.
 //!
 //! The test starts its own binary, with the library of `tests/faults` preloaded.
 
@@ -25,10 +26,10 @@ fn open(dir: &Path) -> (Engine, Workspace) {
     (engine, folder)
 }
 
-/// How the process ends that was told of an error.
+/// Exit code of a process after a reported error.
 const FAILED: i32 = 3;
 
-/// The process that is killed: does nothing unless it is told where.
+/// The process that is killed: does nothing without its environment.
 #[test]
 fn child_that_restores_a_workspace() {
     let Ok(dir) = std::env::var(DIR) else {
@@ -49,7 +50,8 @@ fn restore(dir: &Path) -> milepost::Result<()> {
     engine.close()
 }
 
-/// A store with two captures of a folder: changed, new and removed files, links, folders and bits between them.
+/// A store with two captures of a folder: changed, new and removed files, links, folders and bits
+/// between them.
 fn prepare(dir: &Path) -> (Content, Content) {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let work = dir.join("work");
@@ -100,8 +102,9 @@ fn prepare(dir: &Path) -> (Content, Content) {
     (first, second)
 }
 
-/// Opens what was left, recovers, and looks whether it is one or the other. Gives whether it was done.
-/// `kept`: something may be kept beside the files, as what could not be read once.
+/// Opens the remains, recovers, and checks that the folder is one or the other. Returns whether the
+/// restore was done. With `kept`, files may have been kept next to the others, such as one that was
+/// unreadable once.
 fn check(dir: &Path, first: &Content, second: &Content, kept: bool) -> Result<bool, String> {
     let (engine, workspace) = open(dir);
     let taken_back = workspace.recover(&engine, "t", &none());
@@ -127,8 +130,8 @@ fn check(dir: &Path, first: &Content, second: &Content, kept: bool) -> Result<bo
     if messages != u64::from(!done) {
         return Err(format!("I9: {messages} messages, done {done}"));
     }
-    // What the log says that the folder holds is what it holds, but what a capture left out meanwhile: what is
-    // cleared up now, or could not be read.
+    // The folder holds what the log says, except paths that a capture left out in between: those
+    // removed now, or unreadable before.
     let named = Snapshot::at(&engine, &point).unwrap();
     let left_out = named.skips().count() > 0;
     let report = workspace.capture(&engine, &task, None).unwrap();
@@ -260,7 +263,7 @@ fn a_kill_before_any_call_leaves_a_restore_that_is_done_or_taken_back_and_one_wh
             let _ = cases.run(&format!("any:{again}:kill:once"));
         }
         if n % 2 == 0 {
-            // Somebody looks at the folder as it was left: what he learns of it is of no use for recovering.
+            // A capture before the recovery leaves a cached scan that the recovery must not use.
             let (engine, workspace) = open(&cases.dir);
             let task = engine.task("t").unwrap();
             let _ = workspace.capture(&engine, &task, None);

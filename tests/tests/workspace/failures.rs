@@ -1,4 +1,5 @@
-//! How today's tools lose their users' files, each with the test that it does not happen here.
+//! Ways in which today's tools lose their users' files, each with the test that it does not happen
+//! here.
 
 use std::process::Command;
 
@@ -24,7 +25,7 @@ fn a_restore_deletes_nothing_that_was_never_recorded_ignored_or_not() {
     scene.write("target/debug/app", "built");
     scene.write("build.log", "a log");
     scene.capture("second");
-    // The user's own, never captured, beside the agent's and where nothing is recorded.
+    // The user's own file, never captured, next to the agent's and outside of the recorded folders.
     scene.write("notes.txt", "mine");
     scene.write("src/draft.rs", "mine too");
     scene.write("target/release/app", "built later");
@@ -244,7 +245,7 @@ fn a_plan_touches_nothing_and_says_all() {
     assert!(plan.conflicts.is_empty());
     assert_eq!(content(&scene.folder()), before);
     assert_eq!(scene.task.head().unwrap(), head);
-    // What somebody changed since is said, and nothing is done.
+    // A later change is a conflict, and nothing is restored.
     scene.write("changed", "three");
     scene.write("gone", "made again by somebody");
     let plan = scene.workspace.plan(&scene.engine, &to, &none()).unwrap();
@@ -340,7 +341,8 @@ fn files_go_back_to_a_lineage_that_was_left_where_a_cleanup_trimmed_the_present_
     scene.capture("first");
     scene.write("a", "two");
     let second = scene.capture("second");
-    // The conversation goes back alone, and is longer in its lineage than in the one that was left.
+    // The conversation is restored alone, and is longer in its lineage than in the one that was
+    // left.
     let first = scene.point("first");
     let task = scene.engine.restore(&first).run().unwrap();
     for _ in 0..9 {

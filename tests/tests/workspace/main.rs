@@ -1,4 +1,4 @@
-//! The workspace goes back too: `docs/WORKSPACE.md`.
+//! Restores with a workspace: `docs/WORKSPACE.md`.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 mod authors;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use milepost::{CheckpointId, Engine, Mark, Options, Point, Task};
 use milepost_workspace::{Choices, TreePath, Workspace, WorkspaceOptions};
 
-/// A store and a folder beside each other, and a task that works on it.
+/// A store next to a folder, and a task that works on it.
 pub struct Scene {
     pub dir: tempfile::TempDir,
     pub engine: Engine,
@@ -81,7 +81,7 @@ pub fn at(path: &str) -> TreePath {
     TreePath::new(path.as_bytes()).unwrap()
 }
 
-/// What a folder holds: each path with its bits, and its content or its target.
+/// Returns the content of a folder: each path with its bits, and its content or its target.
 pub fn content(folder: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     let mut all = BTreeMap::new();
     let mut left = vec![folder.to_owned()];

@@ -1,5 +1,5 @@
-//! Random folders, changed at random, captured, gone back to, undone: what is recorded comes back byte by
-//! byte, and everything else is as it was.
+//! Random folders, changed at random, captured, restored, undone: recorded content comes back byte
+//! by byte, and everything else is unchanged.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -42,7 +42,7 @@ fn remove(path: &Path) {
     }
 }
 
-/// Makes room for something at a path: what is in the way goes.
+/// Makes room at a path: removes entries in the way.
 fn room(folder: &Path, path: &Path) -> PathBuf {
     let mut at = folder.to_owned();
     for name in path.parent().unwrap().iter() {
@@ -96,7 +96,8 @@ fn change(folder: &Path, random: &mut Random) {
     }
 }
 
-/// What a capture takes of what is there: all but ignored files that were not recorded before.
+/// Returns the part of the content that a capture takes: all but ignored files that were not
+/// recorded before.
 fn taken(now: &Content, last: &Content) -> Content {
     let ignored = |path: &Path| {
         let mut path = Some(path);
@@ -170,7 +171,7 @@ fn run(random: &mut Random, case: u64) -> (u64, u64) {
                 continue;
             }
             if last.contains_key(path) {
-                // A folder stays for what is in it that nobody recorded.
+                // A folder with unrecorded content stays.
                 let below = |other: &PathBuf| other != path && other.starts_with(path);
                 let stays = before.keys().any(|other| below(other) && !last.contains_key(other));
                 assert!(stays || !now.contains_key(path), "{what}: {path:?} goes");
@@ -193,7 +194,7 @@ fn run(random: &mut Random, case: u64) -> (u64, u64) {
             last = target.clone();
         }
         if random.below(4) == 0 {
-            // What was gone back to is captured as it is.
+            // A restored path is captured as it is.
             let task = scene.engine.task("t").unwrap();
             scene.workspace.capture(&scene.engine, &task, None).unwrap();
             last = taken(&content(&folder), &last);

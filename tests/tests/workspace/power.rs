@@ -1,6 +1,7 @@
-//! I8, I9 through a power cut at any moment of a restore: what a process does to store and folder is written
-//! down, and a disk is simulated that loses, keeps and mixes what was not stored (`docs/RECOVERY.md`). Once
-//! the folder is recovered, the restore is wholly done or wholly undone, and the log says which.
+//! I8, I9 through a power cut at any moment of a restore: a process's changes to store and folder
+//! are traced, and a disk is simulated that loses, keeps and mixes unstored content
+//! (`docs/RECOVERY.md`). Once the folder is recovered, the restore is wholly done or wholly undone,
+//! and the log has its outcome.
 //!
 //! The test starts its own binary, with the library of `tests/faults` preloaded.
 
@@ -18,10 +19,10 @@ use super::none;
 
 const CHILD: &str = "power::child_that_goes_back";
 const DIR: &str = "MILEPOST_TEST_POWER_DIR";
-/// Only what was cut short is taken back, and nothing is begun.
+/// Only interrupted restores are undone, and none is begun.
 const ONLY: &str = "MILEPOST_TEST_POWER_ONLY";
 
-/// The process that is written down: does nothing unless it is told where.
+/// The process that is traced: does nothing without its environment.
 #[test]
 fn child_that_goes_back() {
     let Ok(dir) = std::env::var(DIR) else {
@@ -38,14 +39,14 @@ fn child_that_goes_back() {
     engine.close().unwrap();
 }
 
-/// Which images are built.
+/// Selection of the images to build.
 #[derive(Clone, Copy)]
 struct Sampling {
     /// Nothing before this operation.
     from: usize,
-    /// So many moments beside a sync are looked at; all where it is none.
+    /// Number of moments next to a sync to test; `None` for all.
     syncs: Option<u64>,
-    /// So many others.
+    /// The number of other moments.
     others: Option<u64>,
     /// Variants at each.
     variants: usize,
@@ -64,7 +65,7 @@ impl Sampling {
     }
 }
 
-/// What came of images.
+/// Results of images.
 #[derive(Default)]
 struct Seen {
     images: usize,
@@ -93,7 +94,7 @@ impl Seen {
     }
 }
 
-/// Builds images at moments of a trace, and hands each to whoever looks at it.
+/// Builds images at moments of a trace, and passes each to a check.
 fn cut(
     base: &Base,
     mut disk: Disk,
@@ -142,7 +143,8 @@ fn a_power_cut_at_any_moment_leaves_a_restore_that_is_done_or_taken_back() {
     let few = Base::new(faults, 0);
     let many = Base::new(faults, 70);
     let large = Sampling { others: Some(if nightly() { 60 } else { 4 }), ..Sampling::new(5, 0, 1) };
-    // Where names cannot be exchanged, or not be moved without overwriting, there are other calls.
+    // A file system without exchanges, or without moves that refuse to overwrite, needs other
+    // calls.
     for (base, moves, sampling) in [
         (&few, "all", Sampling::new(20, 24, 1)),
         (&few, "no-exchange", Sampling::new(3, 9, 1)),
@@ -164,7 +166,8 @@ fn a_power_cut_at_any_moment_leaves_a_restore_that_is_done_or_taken_back() {
 
 #[test]
 fn a_power_cut_after_kills_of_a_restore_and_its_recovery_leaves_it_done_or_taken_back() {
-    // What a process finds may be in memory only: the one before it was killed before it synced that.
+    // Content that a process finds may be in memory only: the previous one was killed before its
+    // sync.
     let Some(faults) = faults::built() else {
         return;
     };
@@ -175,7 +178,7 @@ fn a_power_cut_after_kills_of_a_restore_and_its_recovery_leaves_it_done_or_taken
     let rounds = if nightly() { 100 } else { 3 };
     let mut seen = Seen::default();
     for round in 0..rounds {
-        // In the moves, mostly; then while that is taken back.
+        // In the moves, mostly; then while they are undone.
         let first = calls / 2 + random.below(calls / 2);
         let kill = |n: u64| format!("any:{n}:kill:once");
         base.begin();
@@ -203,9 +206,10 @@ fn a_power_cut_after_kills_of_a_restore_and_its_recovery_leaves_it_done_or_taken
 
 #[test]
 fn what_a_killed_recovery_took_back_and_did_not_sync_is_synced_by_the_next_one() {
-    // All moves are done and none is synced when the first process is killed; the second takes all back and is
-    // killed before it syncs. The third finds everything as it was, has nothing to do, and ends the restore: what
-    // it found was in memory only, and a power cut left parts of the moves under a log that said undone.
+    // All moves are done and none is synced when the first process is killed; the second takes all
+    // back and is killed before it syncs. The third finds everything as it was, has nothing to do,
+    // and ends the restore: what it found was in memory only, and a power cut left parts of the
+    // moves under a log that said undone.
     let Some(faults) = faults::built() else {
         return;
     };

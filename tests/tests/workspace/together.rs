@@ -50,7 +50,7 @@ fn what_no_kept_capture_needs_leaves_the_disk_and_the_rest_stays() {
         scene.write("new", &format!("version {n}"));
         scene.capture(&format!("c-{n}"));
     }
-    // It is compressed: what is looked for is the chunk.
+    // The file is compressed: the search looks for the chunk's bytes.
     let id = milepost_codec::ChunkEntry::id_of(secret.as_bytes());
     let store = scene.engine.store().chunks();
     assert_eq!(store.has(&[id]).unwrap(), [true]);
@@ -152,7 +152,7 @@ fn a_workspace_that_joined_can_be_captured_by_hand_and_says_so_once() {
     assert_eq!(captures(), 2);
 }
 
-/// What a workspace does, as a hook is told.
+/// Changes of a workspace's state, as reported to a hook.
 #[derive(Default)]
 struct Told(Mutex<Vec<WorkspaceChange>>);
 

@@ -65,7 +65,8 @@ impl Find<'_> {
         Ok(ItemState::Other)
     }
 
-    /// Returns `true` if an entry is what the present captured at `path`, even if it was moved.
+    /// Returns `true` if an entry is the one that the present captured at `path`, even if it was
+    /// moved.
     pub(super) fn is_displaced(
         &self,
         place: (&Dir, &[u8]),

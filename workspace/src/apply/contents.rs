@@ -51,7 +51,7 @@ pub(super) fn with_chunks<T>(
         let (send, receive) = sync_channel(AHEAD);
         scope.spawn(move || {
             for item in items {
-                // The receiver is gone: the writer has ended.
+                // The receiver has ended: so does the writer.
                 if !send_all(contents, item, &send) {
                     return;
                 }

@@ -13,8 +13,9 @@ use crate::workspace::Workspace;
 const WINDOW: u64 = 1024;
 
 impl Workspace {
-    /// Returns the last capture of this folder. `last` is that of the task, which may be of another
-    /// folder: then an earlier one decides. `last` itself if none is of this folder.
+    /// Returns the last capture of this folder. `last` is the task's last capture, which may belong
+    /// to another folder: then an earlier one decides. Returns `last` if no capture belongs to this
+    /// folder.
     pub(crate) fn last_here(
         &self,
         engine: &Engine,
@@ -41,7 +42,7 @@ impl Workspace {
         Ok(last)
     }
 
-    /// Returns `true` if a capture is of another folder.
+    /// Returns `true` if a capture belongs to another folder.
     pub(crate) fn is_of_another(&self, engine: &Engine, Hash(root): Hash) -> Result<bool> {
         match tree::capture(&engine.store().chunks(), &ChunkId(root)) {
             Ok(capture) => Ok(capture.folder.as_bytes() != self.folder().as_os_str().as_bytes()),

@@ -81,8 +81,8 @@ impl Workspace {
         self.take(engine, task, mark, Purpose::default())
     }
 
-    /// Captures the folder for an actor, who is named in the event. Like [`Workspace::capture`] in
-    /// all else.
+    /// Captures the folder for an actor, which the event names. Like [`Workspace::capture`] in all
+    /// else.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ impl Workspace {
     }
 
     /// Captures the folder before or after a call of a tool. Like [`Workspace::capture`], and
-    /// appends the event even if nothing changed: so the log tells which changes were made during
+    /// appends the event even if nothing changed: so the log shows which changes were made during
     /// the call, and which outside of any. The event has the actor and the correlation id of the
     /// mark, and is appended under the key if there is one.
     ///

@@ -297,8 +297,8 @@ fn store_capture(
 /// Returns the last capture and its tree; for a present, the capture below it. `None` if that is
 /// lost, so that the folder can still be captured.
 ///
-/// Also `None` if the capture is of another folder than `folder`: paths recorded there were not
-/// recorded here.
+/// Also `None` if the capture belongs to another folder than `folder`: paths recorded there were
+/// not recorded here.
 pub(crate) fn last(
     chunks: &dyn Chunks,
     root: &ChunkId,

@@ -28,8 +28,8 @@ use crate::tree::{Budget, TreeFolder};
 /// Maximum number of writing threads: more would contend in the file system.
 const WRITERS_MAX: usize = 4;
 
-/// Maximum number of folders that pending files keep open besides those of the walk: the limit of a
-/// process is often 1,024 files.
+/// Maximum number of folders that pending files keep open besides the folders of the walk: the
+/// limit of a process is often 1,024 files.
 const OPEN_MAX: usize = 256;
 
 /// Returns the number of writing threads.

@@ -124,7 +124,7 @@ impl Authors {
         after: Option<&Item>,
         author: Author,
     ) {
-        // The first change begins with what the target has.
+        // The first change begins with the target's content.
         let changed = self
             .paths
             .entry(path.clone())

@@ -59,8 +59,8 @@ impl Maker<'_> {
         self.preview.left.push(LeftPath::new(path, LeftWhy::Chosen, &[Way::Theirs]));
     }
 
-    /// Leaves a path that is no folder now. Its place may be needed: a folder of the target was
-    /// here, and not only others changed what it had in it.
+    /// Leaves a path that is not a folder now. Its place may be needed: a folder of the target was
+    /// here, and not only others changed its content.
     pub(super) fn leave(
         &mut self,
         path: &TreePath,
@@ -78,7 +78,8 @@ impl Maker<'_> {
         Fate::new(present.filter(|_| is_recorded), present.is_some())
     }
 
-    /// Leaves a folder where the target has a file or link. What the run put into the folder goes.
+    /// Leaves a folder where the target has a file or link. Content that the run put into the
+    /// folder is removed.
     pub(super) fn leave_folder(
         &mut self,
         path: &TreePath,

@@ -19,7 +19,7 @@ pub struct Choices {
     /// `true` if files are removed too that the snapshot's ignore rules match and that were
     /// recorded since.
     pub take_ignored: bool,
-    /// `true` if only changes of the run are taken back. What others changed stays.
+    /// `true` if only changes of the run are undone. Changes of others stay.
     pub leave_others: bool,
 }
 
@@ -59,9 +59,9 @@ impl Choices {
         self
     }
 
-    /// Takes back only changes of the run: calls of tools that the log has. Paths that only others
+    /// Undoes only changes of the run: calls of tools that the log has. Paths that only others
     /// changed since the snapshot stay as they are: see [`Plan::left`](crate::Plan::left). Paths
-    /// that both changed, or where that is not known, are conflicts.
+    /// that both changed, or with an unknown author, are conflicts.
     #[must_use]
     pub fn leave_others(mut self) -> Self {
         self.leave_others = true;

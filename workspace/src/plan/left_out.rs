@@ -1,5 +1,5 @@
-//! Paths that captures leave out: what became of them since the snapshot, as far as their names,
-//! kinds, sizes and times tell.
+//! Paths that captures leave out: their changes since the snapshot, as far as names, kinds, sizes
+//! and times show.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,10 @@ use crate::error::is_lost;
 use crate::fs::{Dir, Errno, Kind, Listed, Moment};
 use crate::tree;
 
-/// Most entries of folders that are looked at. Folders beyond are not compared.
+/// Maximum number of entries of folders that are examined. Folders beyond are not compared.
 const ENTRIES_MAX: usize = 20_000;
 
-/// Most levels of folders that are looked at.
+/// Maximum depth of folders that are examined.
 const DEPTH_MAX: usize = 64;
 
 /// Microseconds by which a file's time may be behind the clock of the log.
@@ -27,8 +27,8 @@ const OF_REPOSITORY: [&[u8]; 4] = [b"HEAD", b"packed-refs", b"refs", b"config"];
 /// The snapshot of a restore, as far as paths that were left out matter.
 pub(crate) struct Then<'a> {
     pub(crate) capture: &'a Capture,
-    /// Time of the last event before the point; `None` if it is unknown, or if the snapshot is of
-    /// another folder.
+    /// Time of the last event before the point; `None` if it is unknown, or if the snapshot belongs
+    /// to another folder.
     pub(crate) us: Option<u64>,
 }
 
@@ -112,10 +112,10 @@ enum Seen {
     Differs(LeftOutChange),
 }
 
-/// A look at paths that the snapshot left out.
+/// A comparison of a path that the snapshot left out.
 struct Look {
     since: Option<u64>,
-    /// Entries of folders that may still be looked at.
+    /// Entries of folders that may still be examined.
     entries: usize,
     /// Levels of folders above the current one.
     depth: usize,
@@ -195,7 +195,7 @@ impl Look {
             if is_bare && !OF_REPOSITORY.contains(&&**name) {
                 continue;
             }
-            // What is gone by now changed the time of its folder.
+            // A removal in between changed the time of its folder.
             let Ok(found) = dir.look(name) else { continue };
             match self.is_later(dir, name, &found, since, false) {
                 Seen::Same => {}

@@ -69,7 +69,7 @@ pub(crate) struct Trees<'a> {
     pub(crate) elsewhere: bool,
     /// Files made or changed outside of any run since the target.
     pub(crate) by_hand: &'a BTreeSet<TreePath>,
-    /// Authors of the changes since the target, if those of others stay.
+    /// Authors of the changes since the target, if changes of others stay.
     pub(crate) authors: Option<&'a Authors>,
 }
 

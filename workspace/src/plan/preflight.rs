@@ -40,7 +40,7 @@ pub(crate) fn look_at_folder(
     }
     let mut walker = PathWalker::new(folder);
     for action in actions {
-        // The move detects a parent that is gone or is not a directory.
+        // The move detects a parent that is missing or is not a directory.
         let Ok(parent) = walker.parent(&action.path) else {
             continue;
         };
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn a_plan_says_what_the_folder_says() {
         let preview = preview_of(0, true);
-        // A read-only folder of the user is opened, and is no conflict.
+        // A read-only folder of the user is opened, and is not a conflict.
         assert_eq!(preview.conflicts, []);
         assert_eq!(preview.needs, OVERHEAD_BYTES);
         assert!(preview.free > OVERHEAD_BYTES);

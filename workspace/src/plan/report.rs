@@ -82,7 +82,7 @@ pub enum ConflictWhy {
     /// The run and others changed the path, or others changed something in a folder that has to
     /// make room.
     Outside,
-    /// Nothing tells whether the run or others changed the path.
+    /// The author is unknown: the run or others.
     AuthorUnknown,
     /// A folder has to make room, and contains paths that no capture includes.
     InTheWay,
@@ -96,9 +96,9 @@ pub enum ConflictWhy {
     Denied,
     /// The file system treats two names as one.
     Case,
-    /// Stored contents are damaged or gone.
+    /// Stored contents are damaged or missing.
     Missing,
-    /// The snapshot is of another folder.
+    /// The snapshot belongs to another folder.
     OtherFolder,
 }
 
@@ -107,9 +107,9 @@ pub enum ConflictWhy {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Way {
-    /// `theirs` with the path: the snapshot's version replaces what is there.
+    /// `theirs` with the path: the snapshot's version replaces the current one.
     Theirs,
-    /// `keep_mine` with the path: what is there stays.
+    /// `keep_mine` with the path: the current version stays.
     KeepMine,
     /// `moved`: the folder is the captured one.
     Moved,
@@ -168,7 +168,7 @@ pub enum LeftWhy {
     Changed,
     /// Others removed the path.
     Removed,
-    /// No capture has the path, and it is not known who made it.
+    /// No capture has the path, and its author is unknown.
     Unrecorded,
     /// The run and others changed the path.
     Outside,
@@ -197,7 +197,7 @@ pub struct LeftPath {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum LeftOutChange {
-    /// Gone since.
+    /// Removed since.
     Gone,
     /// Another kind or size since.
     Changed,

@@ -121,8 +121,8 @@ fn left_out_by(reason: SkipReason) -> &'static str {
 }
 
 impl Plan {
-    /// Returns one sentence about the plan, or about the restore that was done. It says that the
-    /// files are as they were only if nothing differs.
+    /// Returns one sentence about the plan, or about the finished restore. It states that the files
+    /// are as they were only if nothing differs.
     pub fn summary(&self) -> String {
         if !self.conflicts.is_empty() {
             let (number, verb) = number_and_verb(self.conflicts.len());

@@ -12,8 +12,8 @@ use crate::snapshot::Snapshot;
 use crate::workspace::Workspace;
 
 /// Returns the files made or changed outside of any run since a point. Captures of another folder
-/// say nothing; without a workspace, all are of the folder. The set is empty if the
-/// point is not in the history of the task's lineage.
+/// are ignored; without a workspace, all belong to the folder. The set is empty if the point is not
+/// in the history of the task's lineage.
 pub(super) fn by_hand(
     workspace: Option<&Workspace>,
     engine: &Engine,

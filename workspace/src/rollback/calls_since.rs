@@ -21,8 +21,8 @@ pub(super) fn says(mark: &CheckpointMarked, name: &str) -> bool {
     fact(mark, name) == Some(Value::Bool(true))
 }
 
-/// Adds to a plan what marks of calls since its point declare. They say nothing if the point is not
-/// in the history of the task's lineage.
+/// Adds the declarations of marks of calls since its point to a plan. They are ignored if the point
+/// is not in the history of the task's lineage.
 pub(super) fn look_at_calls(
     engine: &Engine,
     task: &Task,
@@ -36,7 +36,7 @@ pub(super) fn look_at_calls(
     for event in task.read(to.offset..)? {
         let event = match event {
             Ok(event) => event,
-            // Behind it all authors are unknown, and the plan says so of each path.
+            // After it all authors are unknown, and the plan marks each path so.
             Err(error) if is_unreadable(&error) => break,
             Err(error) => return Err(error),
         };

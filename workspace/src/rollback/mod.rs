@@ -126,7 +126,7 @@ impl Workspace {
             },
         )?;
         let mut preview = planned.preview;
-        // The restore makes a folder that is gone first.
+        // The restore creates a missing folder first.
         if !self.is_gone() {
             let folder = self.opened(&chunks)?;
             look_at_folder(&folder, &planned.actions, &mut preview)?;
@@ -286,7 +286,7 @@ impl Workspace {
     }
 }
 
-/// Fails for choices that are for restores only: an undo takes back a whole restore.
+/// Fails for choices that are for restores only: an undo reverts a whole restore.
 fn check_undo(choices: &Choices) -> Result<()> {
     match choices.leave_others {
         false => Ok(()),

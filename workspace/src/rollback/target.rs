@@ -32,12 +32,12 @@ pub(super) fn target(chunks: &dyn Chunks, root: Option<Hash>) -> Result<Target> 
 }
 
 impl Workspace {
-    /// Returns `true` if a capture is of another folder.
+    /// Returns `true` if a capture belongs to another folder.
     pub(super) fn is_elsewhere(&self, capture: &Capture) -> bool {
         capture.folder.as_bytes() != self.folder().as_os_str().as_bytes()
     }
 
-    /// Returns the authors of the changes since a point, if the choices leave those of others.
+    /// Returns the authors of the changes since a point, if the choices leave changes of others.
     pub(super) fn authors(
         &self,
         engine: &Engine,
@@ -64,7 +64,7 @@ impl Workspace {
         capture: &'a Capture,
         choices: &Choices,
     ) -> Result<Then<'a>> {
-        // Times of another folder's files tell nothing.
+        // Times of another folder's files are not evidence.
         if self.is_elsewhere(capture) && !choices.moved {
             return Ok(Then { capture, us: None });
         }

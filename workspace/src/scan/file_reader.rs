@@ -51,7 +51,7 @@ fn listed(parts: &[FilePart], hash: Hash, storing: &mut Storing<'_>) -> Result<F
 /// Result of opening a file.
 pub(super) enum Opened {
     File(File, Stamp),
-    /// The file is gone.
+    /// The file was removed.
     Gone,
     /// The file cannot be read.
     Denied,
@@ -77,7 +77,7 @@ fn of_error(error: Errno) -> Result<Opened, Errno> {
         Errno::NOENT | Errno::STALE => Ok(Opened::Gone),
         Errno::ACCESS | Errno::PERM | Errno::IO => Ok(Opened::Denied),
         Errno::LOOP | Errno::NXIO | Errno::NOTDIR | Errno::ISDIR => Ok(Opened::Other),
-        // Other errors, such as too many open files, say nothing about the file.
+        // Other errors, such as too many open files, do not concern the file.
         error => Err(error),
     }
 }

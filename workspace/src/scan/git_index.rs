@@ -71,9 +71,9 @@ impl Repositories {
 #[derive(Debug)]
 pub(super) enum Index {
     Read(Tracked),
-    /// There is none: nothing is tracked.
+    /// The index is missing: nothing is tracked.
     Absent,
-    /// One is there, and cannot be read.
+    /// The index exists, and cannot be read.
     Unreadable,
 }
 

@@ -63,7 +63,7 @@ fn without_spaces(pattern: &str) -> (&str, Option<char>) {
 
 type Rest<'a> = std::iter::Peekable<std::str::Chars<'a>>;
 
-/// Translates a character class behind its `[`. `None` if git matches nothing by it.
+/// Translates a character class after its `[`. `None` if git matches nothing by it.
 fn class(rest: &mut Rest<'_>) -> Option<String> {
     let is_negated = rest.next_if(|c| matches!(c, '!' | '^')).is_some();
     let mut ranges: Vec<(char, char)> = Vec::new();
@@ -105,7 +105,7 @@ enum Named {
     Unknown,
 }
 
-/// Reads the name of a class behind its `[`, as in `[:alpha:]`.
+/// Reads the name of a class after its `[`, as in `[:alpha:]`.
 fn named(rest: &mut Rest<'_>) -> Named {
     let mut ahead = rest.clone();
     ahead.next();

@@ -77,7 +77,7 @@ impl Last {
         Ok(find(here.unwrap_or_default(), name).is_some())
     }
 
-    /// Reads the entries of a level; those of the one above must be known.
+    /// Reads the entries of a level; the entries of the level above must be known.
     fn read(&self, at: usize, chunks: &dyn Chunks) -> Result<Vec<Entry>> {
         let above = at.checked_sub(1).and_then(|above| self.levels.get(above));
         let id = match (above, self.levels.get(at)) {

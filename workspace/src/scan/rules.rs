@@ -205,7 +205,7 @@ impl Rules {
 }
 
 /// Returns the part of a path that the rules of a folder leave out of captures: the path itself, or
-/// a folder above it. `None` if none does. What is not there counts as a file.
+/// a folder above it. `None` if none does. A missing path counts as a file.
 pub fn left_out(folder: &Path, path: &TreePath) -> Option<TreePath> {
     let mut rules = Rules::above(folder, true);
     let mut full = rules.base().to_vec();
@@ -232,7 +232,7 @@ fn built(texts: &[Option<String>]) -> Option<Gitignore> {
     for (name, text) in FILES.iter().zip(texts) {
         let text = text.as_deref().unwrap_or_default();
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        // What the second file ignores is ignored although git tracks it.
+        // Paths that the second file ignores are ignored although git tracks them.
         let from = (*name == FILES[1]).then(|| PathBuf::from(OsStr::from_bytes(name)));
         // The last line may have no end; git reads it as if it had one.
         let text = text.strip_suffix('\r').unwrap_or(text);

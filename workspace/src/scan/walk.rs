@@ -26,7 +26,7 @@ const STAGING: [&[u8]; 2] = [b".milepost-restore-", b".milepost-kept-"];
 /// Path of git's index in a repository.
 const INDEX: &[u8] = b".git/index";
 
-/// Maximum number of looks at a name that keeps changing.
+/// Maximum number of reads of a name that keeps changing.
 const LOOKS: usize = 3;
 
 /// A folder on the walk's stack. The stack is explicit, since folders may be deep.
@@ -58,7 +58,7 @@ pub(super) struct Inside {
     pub(super) foreign: bool,
 }
 
-/// Result of a look at a name.
+/// Result of reading a name.
 pub(super) enum EntryOutcome {
     /// The entry was captured or left out.
     Done,
@@ -237,7 +237,7 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
             let path = PathBytes::from([self.below(), INDEX].concat().as_slice());
             self.skip_path(number, path, SkipReason::Denied, 0);
         }
-        // No event of the folder tells that the index changed.
+        // A change of the index causes no event of the folder.
         self.assembly.mark(number, |marks| marks.limits = true);
     }
 
@@ -266,7 +266,7 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
         self.skips.push(Skip { path, reason, size });
     }
 
-    /// Scans one name. Returns the folder to enter, if it is one.
+    /// Scans one name. Returns it if it is a folder to enter.
     fn entry(&mut self, at: &mut At<'a>, name: &[u8]) -> Result<Option<Inside>> {
         self.path.extend_from_slice(name);
         let depth = self.stack.len();

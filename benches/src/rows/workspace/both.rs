@@ -63,7 +63,7 @@ impl Ours {
     }
 }
 
-/// Both, in a folder that goes with them.
+/// Both stores, in a folder that is removed with them.
 pub(super) struct Both {
     pub(super) dir: TempDir,
     pub(super) ours: Ours,
@@ -119,7 +119,7 @@ impl Both {
         ([ours, theirs], read)
     }
 
-    /// Brings back what was captured before the last capture.
+    /// Restores the capture before the last one.
     pub(super) fn restore(&mut self, to: &Point) -> [f64; 2] {
         self.settle();
         let ours = seconds(|| self.ours.go_back(to));
@@ -127,7 +127,7 @@ impl Both {
         [ours, seconds(|| self.git.restore("HEAD~1"))]
     }
 
-    /// Writes what was captured before the last capture into empty folders.
+    /// Writes the capture before the last one into empty folders.
     pub(super) fn restore_into(&self, from: &Point) -> [f64; 2] {
         let [ours, theirs] = ["out-ours", "out-theirs"].map(|name| self.dir.path().join(name));
         std::fs::create_dir(&ours).unwrap();
@@ -139,8 +139,9 @@ impl Both {
         [our_time, their_time]
     }
 
-    /// Closes the store; gives what both take on the disk, git as far as it packs by itself, and the folder:
-    /// ext4 makes files more slowly where some were deleted in the last minutes, so it goes when all is done.
+    /// Closes the store; returns the disk space of both, git as far as it packs by itself, and the
+    /// folder: ext4 makes files more slowly if some were deleted in the last minutes, so the caller
+    /// removes it at the end.
     pub(super) fn end(self) -> ([u64; 2], TempDir) {
         self.ours.engine.close().unwrap();
         let store = self.dir.path().join("ours/store");

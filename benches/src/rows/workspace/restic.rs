@@ -1,4 +1,4 @@
-//! Captures beside restic.
+//! Captures compared with restic.
 
 use super::super::folder;
 use super::both::Ours;
@@ -7,7 +7,7 @@ use crate::measure::{row, seconds};
 use crate::peers::Restic;
 use crate::trees::{Tree, blocks, settle};
 
-/// Captures, and writing all files elsewhere, beside restic.
+/// Compares captures, and writing all files elsewhere, with restic.
 pub fn beside_restic(rounds: usize, size: Size) {
     println!("a workspace of {}, beside restic", size.shown());
     let names = ["first snapshot", "nothing changed", "5 files changed", "into an empty folder"];

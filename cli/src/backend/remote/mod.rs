@@ -5,29 +5,20 @@ mod work;
 
 use std::ops::Range;
 
-use milepost::events::RunControl;
 use milepost::state::{MessageRange, text_value};
-use milepost::{Address, ErrorKind, Json};
+use milepost::{Address, ErrorKind};
 use milepost_api::calls::{Point, Task, TaskQuery};
 use milepost_api::{
-    AppendedForm, BisectedForm, BlamedForm, Call, ChangesForm, CheckpointForm, Effect, EventAt,
-    FileForm, JobAsked, JobForm, JobResult, LineageForm, Listed, MarkGiven, PointForm,
-    RestoredForm, RetentionAsked, RetentionForm, SeriesForm, ShareAsked, SharePlanForm,
-    SummariesForm, SummaryForm, TaskForm, VerifyForm,
+    Call, ChangesForm, Effect, EventAt, FileForm, JobAsked, JobForm, JobResult, Listed, PointForm,
+    ShareAsked, SharePlanForm, SummariesForm, SummaryForm, TaskForm,
 };
-use milepost_client::{
-    ChangeControl, EditArtifacts, EventQuery, Guidance, Mark, NewTask, Restore, Retention,
-    SeriesQuery, Start, StatesQuery, Verify,
-};
+use milepost_client::{EventQuery, Start, StatesQuery};
 use milepost_formats::Progress;
 use milepost_workspace::TreePath;
 use serde_json::Value;
 
 pub use self::connection::{Attempt, Remote, asking_again};
-use super::{
-    Backend, Bytes, Each, EachState, Followed, JobFailed, VerifyAsked, Way, captures, hints, named,
-    suggestions,
-};
+use super::{Backend, Bytes, Each, EachState, Followed, JobFailed, Way, captures, suggestions};
 use crate::error::Result;
 use crate::output::{JobBar, Out};
 
@@ -44,25 +35,6 @@ impl Remote {
             Effect::Read => self.wait(answer),
             Effect::Change | Effect::Conditional => self.change(answer),
         }
-    }
-}
-
-impl Remote {
-    /// Returns the values of a metric by step before some points.
-    pub(super) fn series(
-        &self,
-        at: &[String],
-        metric: &str,
-        points: usize,
-    ) -> Result<Vec<SeriesForm>> {
-        let (at, metric) = (at.to_vec(), metric.to_owned());
-        let query = SeriesQuery { at, metric, points: Some(points), ..SeriesQuery::default() };
-        Ok(self.wait(self.client.series(query))?.items)
-    }
-
-    /// Returns the first event of a history after which a condition holds.
-    pub(super) fn bisect(&self, address: &str, when: &str) -> Result<BisectedForm> {
-        self.wait(self.client.bisect(address, when, None))
     }
 }
 
@@ -106,19 +78,6 @@ impl Backend for Remote {
             Some(ErrorKind::NotFound) => suggestions::of_task(self, failure, id),
             _ => failure,
         })
-    }
-
-    fn start(&self, id: &str, user: Option<&str>, initial: Option<Json>) -> Result<TaskForm> {
-        let new = NewTask::new(id);
-        let new = match user {
-            Some(user) => new.user(user),
-            None => new,
-        };
-        let new = match initial {
-            Some(initial) => new.initial(initial),
-            None => new,
-        };
-        self.change(self.client.start_task(new))
     }
 
     fn point(&self, address: &str) -> Result<PointForm> {
@@ -216,34 +175,8 @@ impl Backend for Remote {
         Ok(serde_json::from_str(patch.text())?)
     }
 
-    fn mark(&self, point: &PointForm, asked: MarkGiven) -> Result<CheckpointForm> {
-        let mark = Mark::from(asked).lineage(point.lineage.0).at(point.offset.0);
-        let marked = self.change(self.client.mark(&point.task, mark));
-        marked.map_err(|failure| match failure.kind() {
-            Some(ErrorKind::Invalid) => failure.hint(hints::LABEL),
-            _ => failure,
-        })
-    }
-
-    fn restore(&self, point: &PointForm, description: Option<&str>) -> Result<RestoredForm> {
-        let to = named(point);
-        let restore = match description {
-            Some(description) => Restore::to(to).description(description),
-            None => Restore::to(to),
-        };
-        self.change(self.client.restore(restore))
-    }
-
-    fn branch(&self, point: &PointForm, description: Option<&str>) -> Result<LineageForm> {
-        self.change(self.client.branch(&named(point), description))
-    }
-
     fn undo_target(&self, task: &TaskForm) -> Result<(PointForm, bool)> {
         work::undo_target(self, task)
-    }
-
-    fn undo(&self, task: &TaskForm) -> Result<RestoredForm> {
-        self.change(self.client.undo(&task.id))
     }
 
     fn differing_files(
@@ -255,50 +188,11 @@ impl Backend for Remote {
         work::differing_files(self, before, after, at_most)
     }
 
-    fn verify(&self, asked: &VerifyAsked, _: &mut dyn FnMut(u64, u64)) -> Result<VerifyForm> {
-        let mut verify = Verify::new().states(asked.states).acknowledge(asked.acknowledge);
-        if let Some(task) = &asked.task {
-            verify = verify.task(&task.id);
-        }
-        if let Some(anchor) = &asked.anchor {
-            verify = verify.anchor(Json::new(anchor.to_json())?);
-        }
-        match asked.acknowledge {
-            true => self.change(self.client.verify(&verify)),
-            false => self.wait(self.client.verify(&verify)),
-        }
-    }
-
-    fn anchor(&self) -> Result<String> {
-        Ok(self.wait(self.client.anchor())?.text().to_owned())
-    }
-
-    fn blame(&self, point: &PointForm, pointer: &str, history: bool) -> Result<BlamedForm> {
-        self.wait(self.client.blame(&point.address, pointer, history))
-    }
-
-    fn clean_up(
-        &self,
-        asked: &RetentionAsked,
-        dry_run: bool,
-        _: &mut dyn FnMut(u64, u64),
-    ) -> Result<RetentionForm> {
-        let policy = Retention::from(asked.clone());
-        match dry_run {
-            true => self.wait(self.client.plan_retention(&policy)),
-            false => self.change(self.client.retain(&policy)),
-        }
-    }
-
-    fn delete(&self, task: &str) -> Result<()> {
-        self.change(self.client.delete_task(task))
-    }
-
     fn delete_user(&self, user: &str, told: &mut dyn FnMut(u64, u64)) -> Result<u64> {
         let tasks = (self as &dyn Backend).stats_of(user)?.tasks;
         let all = tasks.len() as u64;
         for (done, task) in (1..).zip(&tasks) {
-            self.delete(&task.id)?;
+            (self as &dyn Backend).delete(&task.id)?;
             told(done, all);
         }
         Ok(all)
@@ -360,31 +254,6 @@ impl Backend for Remote {
             Some(ErrorKind::NotFound) => failure.hint("`milepost jobs` lists them"),
             _ => failure,
         })
-    }
-
-    fn control(&self, task: &TaskForm, to: RunControl, reason: Option<String>) -> Result<()> {
-        let change = ChangeControl::to(to);
-        let change = match reason {
-            Some(reason) => change.reason(reason),
-            None => change,
-        };
-        self.change(self.client.control(&task.id, change))?;
-        Ok(())
-    }
-
-    fn guide(&self, task: &TaskForm, text: String, target: Option<String>) -> Result<AppendedForm> {
-        let guidance = Guidance::new(text);
-        let guidance = match target {
-            Some(target) => guidance.target(target),
-            None => guidance,
-        };
-        self.change(self.client.guide(&task.id, guidance))
-    }
-
-    fn edit(&self, task: &TaskForm, artifacts: Vec<(String, Json)>) -> Result<AppendedForm> {
-        let set = |edit: EditArtifacts, (name, value): (String, Json)| edit.set(name, value);
-        let edit = artifacts.into_iter().fold(EditArtifacts::new(), set);
-        self.change(self.client.edit_artifacts(&task.id, edit))
     }
 }
 

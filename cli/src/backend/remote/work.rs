@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use milepost::Scope;
+use milepost_api::calls::PlanUndo;
 use milepost_api::{
     JobAsked, JobForm, JobResult, JobState, PointForm, ShareAsked, SharePlanForm, TaskForm,
     UndoFolderAsked,
@@ -131,10 +132,9 @@ fn result(remote: &Remote, job: JobForm) -> Result<JobResult, JobFailed> {
     }
 }
 
-/// Returns the point that an undo of a task goes back to; `true` if it takes files back.
+/// Returns the target of an undo of a task; `true` if it restores files.
 pub(super) fn undo_target(remote: &Remote, task: &TaskForm) -> Result<(PointForm, bool)> {
-    let asked = UndoFolderAsked::default();
-    let plan = remote.wait(remote.client.plan_undo(&task.id, &asked))?;
+    let plan = remote.call(&PlanUndo::new(&task.id, UndoFolderAsked::default()))?;
     let to = words::address(&task.id, plan.to.lineage, plan.to.offset.0);
     Ok((remote.point(&to)?, plan.scope != Scope::State))
 }

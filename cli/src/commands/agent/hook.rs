@@ -114,8 +114,8 @@ fn keep(name: &str) -> Option<HookTakenForm> {
     }
 }
 
-/// Returns the project of a folder that is gone: a call removed it, and the nearest folder with a
-/// `.git` is another project.
+/// Returns the project of a missing folder: a call removed it, and the nearest folder with a `.git`
+/// is another project.
 fn gone_project(here: &Path) -> Option<PathBytes> {
     let named = PROJECTS.iter().find_map(std::env::var_os).map(PathBuf::from);
     let named = named.filter(|path| path.is_absolute());

@@ -76,7 +76,7 @@ fn serve(engine: &Engine, project: &Path, args: &AgentServe) -> Result<()> {
         .files(!has_no_files(project))
         .idle(Duration::from_secs(u64::from(args.idle) * 60));
     if let Some(spool) = Spool::of(&environment) {
-        // What cannot be removed takes no room in the count of documents.
+        // Parts that cannot be removed do not count as documents.
         let _ = spool.remove_parts(SystemClock.now_us());
         options = options.spool(spool);
     }
@@ -85,7 +85,7 @@ fn serve(engine: &Engine, project: &Path, args: &AgentServe) -> Result<()> {
     let served = ServerOptions::default()
         .body(BODY_MAX)
         .memory(MEMORY_MAX)
-        .backups(milepost_formats::backup)
+        .backups(true)
         .agent_hooks(move |asked| taker.take(asked));
     let attached = milepost_server::attach_with(engine, served)
         .map_err(|error| Failure::new(format!("cannot answer at the store's socket: {error}")))?;

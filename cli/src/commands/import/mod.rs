@@ -68,7 +68,7 @@ impl ImportJob<'_> {
                 },
             };
             Ok(match elsewhere::import(&self, &there, out) {
-                // What was recorded by then is recognized.
+                // The repetition recognizes what was recorded before.
                 Err(failure) if self.is_to_repeat(&there, &failure) => Attempt::Lost(failure),
                 done => Attempt::Done(done),
             })

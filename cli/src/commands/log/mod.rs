@@ -1,7 +1,7 @@
 //! `log`: the events before a point, newest first.
 //!
 //! ```text
-//! steps    a line a turn: what was done, and what came back
+//! steps    a line a turn: actions and their results
 //! walk     a lineage read backwards, some events at a time
 //! filter   selection of events
 //! entry    output of one event

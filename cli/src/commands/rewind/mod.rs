@@ -41,7 +41,7 @@ use crate::store_locator::{self, Opened, StoreArgs};
 const LOOKED_AT: usize = 50_000;
 const PAGE: usize = 500;
 
-/// Hint where no conversation goes back.
+/// Hint for a rewind without a conversation.
 const FILES_ONLY: &str = "`--files-only` takes back the files";
 
 /// Number of stores of folders that are gone that a hint names.
@@ -179,7 +179,7 @@ fn start(resume: &Resume) -> Result<()> {
         .hint("the way back is done; start the agent yourself"))
 }
 
-/// Goes back in a store. Returns the command that continues there.
+/// Rewinds in a store. Returns the command that continues there.
 fn on(
     source: &dyn Backend,
     folder: Option<&Path>,
@@ -305,7 +305,7 @@ fn chosen(history: &History, named: &Named) -> Result<Target> {
     prompt.or_else(mark).ok_or_else(|| no_prompt(history))
 }
 
-/// The failure for a session that was taken back to before its first prompt.
+/// The failure for a session that was rewound to before its first prompt.
 fn before_the_first(task: &TaskForm) -> Failure {
     let id = words::encode(&task.id);
     let text = format!("session {} was taken back to before its first prompt", task.id);
@@ -338,7 +338,7 @@ fn no_prompt(history: &History) -> Failure {
     }
 }
 
-/// Says that a file stays after an undo, or is gone.
+/// Prints that a file stays after an undo, or is removed.
 pub fn after_undo(source: &dyn Backend, task: &str, left: milepost::LineageId) {
     match remove_unused(source, task, left) {
         Ok(Some(path)) => note(&format!("{} is removed: no agent used it", path.display())),

@@ -105,8 +105,8 @@ fn list_some(
     Ok(())
 }
 
-/// Asks whether a path goes back that the agent and others changed, or of which it is not known.
-/// Elsewhere than on a terminal it stays as it is.
+/// Asks whether to restore a path that the agent and others changed, or whose author is unknown.
+/// Without a terminal it stays as it is.
 pub(super) fn asks_to_take(
     conflict: &PathConflict,
     at_once: &[String],
@@ -140,7 +140,7 @@ fn not_covered(plan: Option<&Plan>) -> Vec<&str> {
     plan.iter().flat_map(|plan| &plan.not_covered).map(|folder| folder.path.as_str()).collect()
 }
 
-/// Prints what a rewind takes back. As JSON only if nothing else follows.
+/// Prints the paths that a rewind restores. As JSON only if nothing else follows.
 pub(super) fn plan(
     task: &str,
     (target, gone): (&Target, &[Prompt]),

@@ -158,7 +158,7 @@ impl Way {
         })
     }
 
-    /// Writes the new session file and goes back.
+    /// Writes the new session file and restores.
     pub fn go(&self, source: &dyn Backend, out: &mut Out) -> Result<FilesForm> {
         self.check_plan(source, out)?;
         if let Some(session) = &self.session {

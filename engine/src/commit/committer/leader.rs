@@ -294,8 +294,8 @@ impl Leader {
     fn admit(&mut self, request: &Request, batch: &mut CommitBatch) -> Result<Admission> {
         let ends = request.ends();
         for append in request.appends() {
-            // What this batch changes is in the index only after it: a key, a restore that blocks
-            // the task, a lineage that is gone.
+            // The index has this batch's changes only after it: a key, a restore that blocks the
+            // task, a dropped lineage.
             let same_key = !self.keys.is_empty()
                 && append.keys().any(|key| self.keys.contains(&(append.log.task, key.clone())));
             let is_changed = matches!(append.log.kind, LogKind::Lineage(_))

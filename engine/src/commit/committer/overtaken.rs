@@ -1,5 +1,5 @@
-//! The last commits that changed what is known of a task's folder. A request that was computed from
-//! an earlier one is refused, and its caller computes it again.
+//! The last commits that changed facts about a task's folder. A request that was computed from an
+//! earlier one is refused, and its caller computes it again.
 
 use std::collections::HashMap;
 
@@ -50,7 +50,7 @@ impl FolderCommits {
         }
     }
 
-    /// Forgets what was noted after the commit `seq`: the next one failed.
+    /// Discards notes from after the commit `seq`: the next one failed.
     pub(super) fn back_to(&mut self, seq: Seq) {
         let noted = self.last.values_mut().chain([&mut self.others]);
         noted.for_each(|at| *at = seq.min(*at));

@@ -67,7 +67,7 @@ enum State {
 }
 
 impl State {
-    /// Takes the result, if it is there.
+    /// Takes the result, if it is available.
     fn take(&mut self) -> Option<Result<CommitResult>> {
         match std::mem::replace(self, Self::Taken) {
             Self::Come(result) => Some(result),

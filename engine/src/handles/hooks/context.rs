@@ -15,7 +15,7 @@ use crate::history::catalog::Catalog;
 pub struct HookContext {
     store: Option<Arc<PathBuf>>,
     clock: Arc<dyn Clock>,
-    /// The hooks of the engine. A hook that keeps this context is not kept by it.
+    /// The hooks of the engine. The reference is weak, so a hook may keep this context.
     hooks: Weak<Vec<Arc<dyn Hook>>>,
     /// The position of this hook among them.
     place: usize,

@@ -1,4 +1,4 @@
-//! Hooks: notifications for an embedder, who may refuse some operations.
+//! Hooks: notifications for an embedder, which may refuse some operations.
 //!
 //! ```text
 //! queue      growth of logs whose events are not delivered yet

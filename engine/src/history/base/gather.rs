@@ -1,4 +1,4 @@
-//! The keys that a base keeps: those of the previous base, and those used since.
+//! The keys that a base keeps: the keys of the previous base, and those used since.
 
 use std::sync::Arc;
 
@@ -53,8 +53,8 @@ pub(super) fn gather(
     writer.finish(catalog.known_keys.window())
 }
 
-/// Passes the keys used between the history's beginning and an offset to `push`, in order: those of
-/// the appends that begin at `sought`, or of all appends if it is `None`.
+/// Passes the keys used between the history's beginning and an offset to `push`, in order: the keys
+/// of the appends that begin at `sought`, or of all appends if it is `None`.
 fn since(
     catalog: &Catalog,
     entropy: &Entropy,
@@ -250,7 +250,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Digest of an append's bodies. A repeated append is compared with it once the bodies are gone.
+/// Digest of an append's bodies. A repeated append is compared with it once the bodies are removed.
 pub(crate) struct KeyDigest(blake3::Hasher);
 
 impl KeyDigest {

@@ -1,4 +1,4 @@
-//! Captured workspaces: checks that all of their chunks are there.
+//! Captured workspaces: checks that all of their chunks exist.
 
 use std::collections::HashSet;
 

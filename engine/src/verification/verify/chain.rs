@@ -390,9 +390,8 @@ impl Placed<'_> {
         Err(Error::corrupt(place, hash, at.hash))
     }
 
-    /// Removes the id entry of a checkpoint if it differs from the stored one: a task that is gone
-    /// may have been imported again with the same checkpoint ids, which then name the new
-    /// checkpoints.
+    /// Removes the id entry of a checkpoint if it differs from the stored one: a deleted task may
+    /// have been imported again with the same checkpoint ids, which then name the new checkpoints.
     fn retain_own(&self, found: &mut Vec<IndexPut>) -> Result<()> {
         let of_ids = |(key, _): &IndexPut| key.first() == Some(&(KeyKind::MarkId as u8));
         let Some(at) = found.iter().position(of_ids) else {
@@ -436,7 +435,7 @@ pub(super) fn start_hash(
     let log = LogId::lineage(id.task, parent.lineage);
     let start = catalog.log().head(log)?.map_or(Offset::MAX, |head| head.start);
     if cut && start >= parent.offset {
-        // The parent's events are gone: the recorded hash of the fork is all there is.
+        // The parent's events are removed: only the recorded hash of the fork remains.
         return Ok(parent.hash);
     }
     let log = match cut {

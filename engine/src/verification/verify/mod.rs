@@ -51,8 +51,8 @@ struct Target {
 const RUNS: usize = 4;
 
 /// Verifies one task, or all tasks and the store's own log and files. `progress` gets the number of
-/// events verified and the total. If faults are found while content is withdrawn, they may be of
-/// content that is gone: then everything is verified again.
+/// events verified and the total. If faults are found while content is withdrawn, they may concern
+/// withdrawn content: then everything is verified again.
 pub(crate) fn verify(
     catalog: &Catalog,
     store: Origin,

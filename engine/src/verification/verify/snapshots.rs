@@ -1,5 +1,5 @@
-//! Snapshots: each is read, and compared with the chain at the point that it names. The hashes are
-//! those of the ranges, so no range is hashed again for them.
+//! Snapshots: each is read, and compared with the chain at the point that it names. The hashes come
+//! from the ranges, so no range is hashed again for them.
 
 use std::collections::{BTreeMap, HashMap};
 

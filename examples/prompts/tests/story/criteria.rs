@@ -1,5 +1,5 @@
-//! The acceptance criteria of checkpoints that save themselves, by their numbers. The eighth is
-//! beside this, in `people.rs`.
+//! The acceptance criteria of checkpoints that save themselves, by their numbers. The eighth is in
+//! `people.rs`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -73,7 +73,7 @@ fn criterion_2_a_checkpoint_has_the_whole_state_and_its_id_verifies() {
     let report = engine.integrity().verify(Some("prompts"), &mut |_, _| {}).unwrap();
     assert!(report.is_clean(), "{report:?}");
     assert_eq!(report.checkpoints, checkpoints(&engine, 1000).len() as u64);
-    // Who did it and what it belongs to is on each event that the run recorded.
+    // Each event that the run recorded has its actor and its correlation id.
     for event in run.task().read(1..).unwrap() {
         let header = event.unwrap().header;
         assert_eq!(header.actor.as_deref(), Some("optimizer"));
@@ -125,7 +125,7 @@ fn criterion_4_five_minutes_after_the_last_pause_resume_or_edit_an_idle_run_is_s
     assert_eq!(saved(), Some(MarkCause::Idle));
     clock.advance(60 * MINUTE);
     assert_eq!(saved(), None, "nothing is unsaved");
-    // What was saved is what the person did.
+    // The checkpoint contains the person's change.
     let view = View::at(&engine, at(&engine, &checkpoints(&engine, 1)[0])).unwrap();
     assert_eq!((view.candidates, view.guidance), (vec!["By hand.".into()], vec!["shorter".into()]));
 }
@@ -173,7 +173,7 @@ fn criteria_5_and_6_saves_that_fail_are_alerted_and_stop_nothing() {
     assert_eq!(run.stats().failed_saves, expected);
     assert_eq!(hook.alerts.load(Ordering::Relaxed), expected);
     assert_eq!(checkpoints(&engine, 1000), []);
-    // What was done is there, and it is the same.
+    // The work is there, and it is the same.
     assert_eq!((end(&engine), answers(&run.task())), uninterrupted());
 }
 

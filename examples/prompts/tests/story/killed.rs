@@ -1,4 +1,4 @@
-//! What ends in the middle goes on as if nothing had been, and asks nothing twice.
+//! A run that ends in the middle continues as if uninterrupted, and asks no question twice.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::{
     LAYERS, ROUNDS, answers, at, at_the_end_of, end, engine, go, new_run, run_again, uninterrupted,
 };
 
-/// What the system calls the end by `std::process::abort`.
+/// The signal of `std::process::abort`.
 const SIGABRT: i32 = 6;
 
 /// Starts the example's program.

@@ -1,4 +1,4 @@
-//! What the optimizer promises.
+//! Promises of the optimizer.
 //!
 //! ```text
 //! criteria.rs  the acceptance criteria of checkpoints that save themselves, by their numbers
@@ -35,7 +35,7 @@ fn engine() -> (Engine, Arc<ManualClock>) {
     (Engine::in_memory(options).unwrap(), clock)
 }
 
-/// A run of a new task that nobody autosaves.
+/// Begins a run of a new task without autosave.
 fn new_run(engine: &Engine) -> Run {
     let task = start(engine, "prompts", "ana", &brief()).unwrap();
     let options = options().correlation("req-7").autosave_after(None);
@@ -69,7 +69,7 @@ fn end(engine: &Engine) -> (String, Option<u64>) {
     (view.prompt.clone(), view.score())
 }
 
-/// The end of a run that nobody interrupts, and how many answers it has.
+/// Returns the end of an uninterrupted run, and its number of answers.
 fn uninterrupted() -> ((String, Option<u64>), u64) {
     let (engine, _) = engine();
     let run = new_run(&engine);
@@ -77,7 +77,7 @@ fn uninterrupted() -> ((String, Option<u64>), u64) {
     (end(&engine), answers(&run.task()))
 }
 
-/// How many answers of the model are in the lineage.
+/// Counts the answers of the model in the lineage.
 fn answers(task: &Task) -> u64 {
     let events = task.read(0..).unwrap().map(|event| event.unwrap().body);
     let once = |body: &Option<Body>| match body {
@@ -87,7 +87,7 @@ fn answers(task: &Task) -> u64 {
     events.filter(once).count() as u64
 }
 
-/// The newest checkpoints, at most so many.
+/// Returns the newest checkpoints, at most `limit`.
 fn checkpoints(engine: &Engine, limit: usize) -> Vec<Checkpoint> {
     let query = CheckpointQuery {
         task: Some("prompts".into()),
@@ -102,7 +102,7 @@ fn at(engine: &Engine, checkpoint: &Checkpoint) -> RunState {
     engine.run_state(&point).unwrap()
 }
 
-/// The checkpoint at the end of a step, and what the state is there.
+/// Returns the checkpoint at the end of a step, and the state there.
 fn at_the_end_of(engine: &Engine, step: u64) -> (Checkpoint, View) {
     let is_end = |mark: &&Checkpoint| {
         let at = at(engine, mark).step;

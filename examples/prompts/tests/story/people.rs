@@ -1,4 +1,4 @@
-//! What people do to a run: pauses with guidance and edits, stops, going back.
+//! Interventions in a run: pauses with guidance and edits, stops, restores.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc;
@@ -69,7 +69,7 @@ fn criterion_8_guidance_and_edits_of_a_pause_are_in_the_next_checkpoint_and_back
     go(&engine, &run);
     assert_eq!(end(&engine), finished, "it goes the same way again");
 
-    // A checkpoint in the pause has the pause too: who goes back to it has to resume.
+    // A checkpoint in the pause has the pause too: after a restore to it the run has to be resumed.
     let point = engine.point("prompts/0@paused").unwrap();
     let task = engine.restore(&point).run().unwrap();
     assert_eq!(task.control().unwrap(), RunControl::Paused);

@@ -53,7 +53,7 @@ pub struct Patterns {
     renamed: RefCell<BTreeMap<String, CheckpointId>>,
 }
 
-/// Source of the hashes that replace ids, hashes and idempotency keys. None of them tells the
+/// Source of the hashes that replace ids, hashes and idempotency keys. None of them reveals the
 /// original.
 enum StandIns {
     /// Keyed hashes of the originals.
@@ -195,9 +195,9 @@ struct Look<'a> {
     brief: bool,
     /// Number of JSON texts around this one.
     nested: u32,
-    /// Addresses of the replaced strings: the walk may look at a string twice.
+    /// Addresses of the replaced strings: the walk may see a string twice.
     replaced: RefCell<HashSet<usize>>,
-    /// The replacements of the strings that were looked at, by their addresses and names.
+    /// The replacements of the strings that were examined, by their addresses and names.
     known: RefCell<HashMap<(usize, NameRole), Option<String>>>,
 }
 
@@ -258,7 +258,7 @@ impl Strings for Look<'_> {
     }
 
     fn number(&self, number: &str, name: Option<&str>) -> Option<String> {
-        // A count or a measure of tokens is no secret.
+        // A count or a measure of tokens is not a secret.
         if self.patterns.is_secret_field(name) && !name.is_some_and(is_token) {
             return self.says("[redacted:field]", "*");
         }
@@ -283,7 +283,7 @@ impl Strings for Look<'_> {
             Some("base64") => NameRole::Base64,
             _ => NameRole::Other,
         };
-        // A walk may look at a string several times, and at all texts in it.
+        // A walk may see a string several times, and all texts in it.
         let key = (literal.as_ptr().addr(), role);
         let known = self.known.borrow().get(&key).cloned();
         let replacement = known.unwrap_or_else(|| {

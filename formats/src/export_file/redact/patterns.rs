@@ -25,7 +25,7 @@ const ARGUMENTS: &str = r"(?: [^\r\n\\] | \\\r?\n | \\. )*?";
 /// Lines that are indented.
 const INDENTED: &str = r"(?:[ \t]+[^\r\n]*(?:\r?\n|\z))+";
 
-/// Schemes of an `Authorization` that are no secret.
+/// Schemes of an `Authorization` without a secret.
 const SCHEMES: &str = concat!(
     r"(?:(?:api-?key|aws4-hmac-sha256|basic|bearer|digest|hawk|key|negotiate|ntlm|oauth|token)",
     r"[\ \t]+)?"
@@ -55,7 +55,7 @@ fn headers() -> Vec<Pattern> {
 /// Returns the patterns of what programs read.
 fn commands() -> Vec<Pattern> {
     vec![
-        // The secret key behind the id of a key.
+        // The secret key after the id of a key.
         (
             "aws",
             r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b(?s:.){0,60}?([0-9A-Za-z+/]{40})(?:[^0-9A-Za-z+/]|\z)"
@@ -154,7 +154,7 @@ fn prose() -> Vec<Pattern> {
                       | for \s [^\r\n:]{{1,60}} : [\ \t]+ ({VALUE}) )"#
             ),
         ),
-        // The data of a secret of Kubernetes, whose names say nothing.
+        // The data of a secret of Kubernetes, whose names are not distinctive.
         ("secret", format!(r"(?m)^[ \t]*stringData:[ \t]*\r?\n({INDENTED})")),
         (
             "secret",

@@ -34,7 +34,7 @@ struct BuiltIn {
     /// Any token, and each of them.
     token: Regex,
     tokens: Vec<(&'static str, Regex)>,
-    /// Any token in a text whose lines are joined: other words are before and behind it.
+    /// Any token in a text whose lines are joined: other words precede and follow it.
     wrapped: Regex,
 }
 

@@ -83,7 +83,7 @@ fn a_field_with_the_name_of_a_secret_loses_its_text() {
     let expected =
         format!(r#"{{"OPENAI_API_KEY" : {field}, "tokens": "y", "Token": [{field}], "pwd":""}}"#);
     assert_eq!(found, expected);
-    // A measure of tokens is none, and a number with the name of a password is one.
+    // A measure of tokens is not a secret, and a number with the name of a password is one.
     let numbers = redacted(r#"{"loss_per_token": 0.25, "password": 4711, "n": 7}"#);
     assert_eq!(numbers, format!(r#"{{"loss_per_token": 0.25, "password": {field}, "n": 7}}"#));
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 /// Most bytes of an escape sequence of a terminal.
 const SEQUENCE_MAX: usize = 4096;
 
-/// Length of what a reading replaces, and the character that it has instead.
+/// Length of the text that a reading replaces, and the replacing character.
 type Replaced = (usize, Option<char>);
 
 /// Reading of a text.
@@ -119,7 +119,7 @@ impl View {
         Some(view)
     }
 
-    /// Reads a text. `read` returns the length of what it replaces, and the replacement.
+    /// Reads a text. `read` returns the length of the replaced part, and the replacement.
     fn of(text: &str, read: &dyn Fn(&str) -> Option<Replaced>) -> Self {
         let mut view = Self { text: String::new(), places: Vec::new() };
         let mut at = 0;
@@ -141,7 +141,7 @@ impl View {
     /// Returns the range of the original that a range of the reading comes from.
     pub fn original(&self, range: &Range<usize>) -> Range<usize> {
         let place = |at: usize| self.places.get(at).copied().unwrap_or_default();
-        // What is left out behind the last character is left.
+        // A removal after the last character is not part of it.
         let last = place(range.end.saturating_sub(1));
         place(range.start)..place(range.end).max(last)
     }

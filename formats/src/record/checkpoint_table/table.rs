@@ -13,7 +13,7 @@ use crate::record::database::snapshot::{SqliteSnapshot, text};
 
 const TABLE: &str = "checkpoints";
 
-/// The columns that tell the table from one of another program.
+/// The columns that distinguish the table from one of another program.
 const TELLING: [&str; 8] = [
     "task_id",
     "iteration",

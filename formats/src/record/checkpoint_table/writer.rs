@@ -87,8 +87,8 @@ impl<'a> TableWriter<'a> {
         self.tree.finish(self.events > 0)
     }
 
-    /// Finds the rows that are already recorded. A task under another name than its own may be one
-    /// of another table.
+    /// Finds the rows that are already recorded. A task under another name than its own may belong
+    /// to another table.
     fn find(&mut self, is_renamed: bool) -> Result<()> {
         if self.tree.branches.is_new() {
             return Ok(());

@@ -16,7 +16,7 @@ pub static SESSIONS: SessionFormat = SessionFormat {
     is_rewritten: false,
     session_id,
     parser: || Box::new(EachAlone(line::read)),
-    // A message does not tell a text from a list with one text block.
+    // A message does not distinguish a text from a list with one text block.
     written: written::written,
 };
 

@@ -19,8 +19,8 @@ pub static SESSIONS: SessionFormat = SessionFormat {
     written: line::written,
 };
 
-/// Returns the id of the thread: the one that the file's name ends with, otherwise the first one. A
-/// forked thread has the first line of the thread that it came from, too.
+/// Returns the id of the thread: the one at the end of the file's name, otherwise the first one. A
+/// forked thread has the first line of its original thread, too.
 fn session_id(start: &[u8], stem: Option<&str>) -> Option<String> {
     #[derive(Deserialize)]
     struct Meta {

@@ -10,11 +10,11 @@
 //! ```
 //!
 //! A line with usage is kept two levels deeper, since its cost is a number of requests and not of
-//! money, which summaries would count. Of the lines of a sub-agent, which have `agentId`,
-//! only the calls and their results are events: its messages are no part of the conversation.
+//! money, which summaries would count. Of the lines of a sub-agent, which have `agentId`, only the
+//! calls and their results are events: its messages do not belong to the conversation.
 //!
 //! Each line names the one before it. A `/rewind` writes the file anew, without the lines that it
-//! takes back.
+//! removes.
 
 use milepost::events::{Application, Data, Message, ToolCalled, ToolReturned};
 use milepost::{Body, Json};
@@ -187,7 +187,7 @@ fn called(request: &Object, tool: &str, talk: &mut Talk, events: &mut Vec<Body>)
     events.push(ToolCalled { call: id, tool, arguments }.into());
 }
 
-/// Returns what a call returned: the text for the model, otherwise the whole result or error.
+/// Returns the result of a call: the text for the model, otherwise the whole result or error.
 fn output(data: &Object) -> Option<Json> {
     let found = data.get("result").or_else(|| data.get("error"))?;
     let parts: Option<Object> = serde_json::from_str(found.text()).ok();

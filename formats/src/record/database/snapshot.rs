@@ -85,7 +85,7 @@ impl SqliteSnapshot {
         Ok(found > 0)
     }
 
-    /// Returns the names of a table's columns, or none if there is no such table.
+    /// Returns the names of a table's columns, or none for a missing table.
     pub fn columns(&self, table: &str) -> Result<Vec<String>> {
         if !self.has_table(table)? {
             return Ok(Vec::new());

@@ -52,7 +52,8 @@ impl CheckpointTree {
         self.placed.get(at).copied().flatten()
     }
 
-    /// Places a checkpoint that an earlier run wrote under a key. Returns `false` if there is none.
+    /// Places a checkpoint that an earlier run wrote under a key. Returns `false` if it does not
+    /// exist.
     pub fn find(&mut self, at: usize, key: &str) -> Result<bool> {
         let found = self.written_under(key)?;
         if let (Some(found), Some(place)) = (found, self.placed.get_mut(at)) {

@@ -42,7 +42,7 @@ pub fn parts(stored: &Typed) -> Converted<CheckpointParts> {
 fn packed(bytes: &[u8]) -> Converted<CheckpointParts> {
     let (own, rest): (Vec<_>, Vec<_>) =
         fields(bytes)?.into_iter().partition(|field| field.name == VALUES);
-    // Of an entry that is there twice, the last one counts, as in Python.
+    // The last of two equal entries counts, as in Python.
     let values = own.last().ok_or_else(no_values)?;
     let last = |name: &str| rest.iter().rfind(|field| field.name == name);
     let json = |field: PackedField<'_>| Ok((field.name, to_json(field.value)?));

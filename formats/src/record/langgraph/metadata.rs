@@ -1,4 +1,4 @@
-//! The metadata of a stored checkpoint: its bytes, and what filters and people get of it.
+//! The metadata of a stored checkpoint: its bytes, and the part for filters and people.
 
 use milepost::Json;
 use milepost_langgraph::{Step, Typed, to_json};
@@ -7,7 +7,7 @@ use crate::json_object::Object;
 
 /// Maximum size of the metadata for filters, in bytes. The saver has the same limit.
 const FILTER_MAX: usize = 60_000;
-/// Maximum size of one of its values if there is no room for all, in bytes.
+/// Maximum size of one of its values if not all of them fit, in bytes.
 const SCALAR_MAX: usize = 4096;
 
 /// The metadata of a checkpoint.
@@ -51,7 +51,7 @@ fn step(fields: &Object) -> Option<Step> {
 }
 
 /// Returns the text with an empty list for each number that Python writes and JSON does not have:
-/// `NaN`, `Infinity`, `-Infinity`. `None` if there is none.
+/// `NaN`, `Infinity`, `-Infinity`. `None` if it has no such number.
 fn finite(text: &str) -> Option<String> {
     const NUMBERS: [&str; 3] = ["NaN", "-Infinity", "Infinity"];
     if !NUMBERS.iter().any(|number| text.contains(number)) {

@@ -61,7 +61,7 @@ impl Scene {
         Self { engine, dir, connection }
     }
 
-    /// Stores a checkpoint of the thread `t`, and returns what the saver gets of it.
+    /// Stores a checkpoint of the thread `t`, and returns the saver's answer about it.
     fn put(
         &self,
         (namespace, id, parent): (&str, &str, Option<&str>),
@@ -217,7 +217,7 @@ fn the_task_continues_at_the_newest_checkpoint_also_after_an_interrupted_import(
     scene.engine.switch(&first.unwrap()).run().unwrap();
     assert_eq!(scene.import().tasks[0].events, 0);
     assert_eq!(active(), newest);
-    // A user who went back stays there until something is added.
+    // A user's restore stays in effect until something is added.
     let restored = scene.engine.restore(&scene.engine.point("lg:t@1").unwrap()).run().unwrap();
     assert_eq!(scene.import().tasks[0].events, 0);
     assert_eq!(active(), restored.lineage().id());
@@ -254,7 +254,7 @@ fn a_thread_that_the_saver_continued_keeps_its_checkpoints_and_its_lineage() {
     }
 }
 
-/// Another writer, who appends to the task before every other attempt to mark a checkpoint.
+/// Another writer that appends to the task before every other attempt to mark a checkpoint.
 #[derive(Default)]
 struct BusyWriter(AtomicU64);
 

@@ -60,8 +60,9 @@ impl<'a> ThreadWriter<'a> {
         self.lineages.len() as u64
     }
 
-    /// Writes what the task does not have, and returns its head. Calls `skip` for each checkpoint
-    /// and write that cannot be written. A task that has nothing of the thread is one of another.
+    /// Writes the part that the task does not have, and returns its head. Calls `skip` for each
+    /// checkpoint and write that cannot be written. A task without anything of the thread belongs
+    /// to another one.
     pub fn write(&mut self, user: &str, skip: Skip<'_>) -> Result<Offset> {
         self.begin(user)?;
         let (_, rows) = self.thread;
@@ -192,7 +193,7 @@ impl<'a> ThreadWriter<'a> {
         Ok(Putting { checkpoint, values, mark, time_us })
     }
 
-    /// Appends a checkpoint behind its parent, or as the first one of a namespace. Returns its
+    /// Appends a checkpoint after its parent, or as the first one of a namespace. Returns its
     /// lineage and the number of its events.
     fn put(
         &mut self,
@@ -219,7 +220,7 @@ impl<'a> ThreadWriter<'a> {
         Ok((lineage, Some(appended.count)))
     }
 
-    /// Appends behind the parent if that is the newest checkpoint of its lineage, and the first
+    /// Appends after the parent if that is the newest checkpoint of its lineage, and the first
     /// checkpoint of the root namespace to a lineage without a mark; others to new lineages.
     fn append(
         &self,
@@ -289,7 +290,7 @@ impl<'a> ThreadWriter<'a> {
         let attached = retried(|| {
             let task = self.engine.task(self.task)?;
             let attached = task.attached(alias)?;
-            // One with a negative index would replace what another writer attached since.
+            // One with a negative index would replace newer data of another writer.
             let known: HashSet<_> = attached.iter().map(|one| (&*one.writer, one.index)).collect();
             let is_new = |one: &&Attachment| !known.contains(&(&*one.writer, one.index));
             Ok(task.attach(alias, all.iter().filter(is_new).cloned())?)

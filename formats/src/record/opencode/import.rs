@@ -18,7 +18,7 @@ use crate::record::{Job, RecordReport, RecordedTask, document};
 const OPEN: &str = "it is not complete: what of it may still change, and what follows it, is left \
                     out; an export that is made later has it";
 
-/// Records an export. What was recorded before is not recorded again.
+/// Records an export. Parts that were recorded before are not recorded again.
 pub(in crate::record) fn record(
     job: &Job<'_>,
     reader: Reader,

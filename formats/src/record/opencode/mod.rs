@@ -6,8 +6,8 @@
 //! import    the lines of a document, written to the store
 //! ```
 //!
-//! The document is read as lines whose keys are the ids in it, so that an export of the session
-//! when it is longer adds what is new.
+//! The document is read as lines whose keys are the ids in it, so that a later, longer export of
+//! the session adds only the new ones.
 
 mod import;
 pub(crate) mod parts;
@@ -52,10 +52,10 @@ pub fn name_of(id: &str) -> String {
 
 /// The parts of an id.
 pub struct IdParts<'a> {
-    /// Its kind and its time, by which opencode orders messages and parts; all of an id of another
-    /// form.
+    /// Its kind and its time, by which opencode orders messages and parts; the whole id if it has
+    /// another form.
     pub stem: &'a str,
-    /// The random letters behind it.
+    /// The random letters after it.
     pub tail: &'a str,
     /// The letter of the plugin, whose own part has the id of another part and the letter.
     pub letter: &'a str,

@@ -91,7 +91,7 @@ impl Recorder<'_> {
                 let place = format!("{}:{}", self.job.name, records.lines().number() + 1);
                 Error::from(error).at(place)
             })?;
-            // An input that was read to its end is imported, also if the job is given up.
+            // An input that was read to its end is imported, even if the job is cancelled.
             let Some(read) = read else { return Ok(()) };
             self.job.store.cancel().check()?;
             match read {

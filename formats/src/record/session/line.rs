@@ -52,11 +52,11 @@ pub enum Part {
     Nothing,
     /// A part of the conversation.
     Message(Talk),
-    /// The session goes back. The next line continues from an earlier one.
+    /// A return to an earlier line. The next line continues from it.
     Back(Back),
 }
 
-/// The point that a session goes back to.
+/// The point that a session returns to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Back {
     /// Before as many of the last prompts.
@@ -85,9 +85,9 @@ pub struct Talk {
 }
 
 impl SessionLine {
-    /// Returns the whole line as one event that is no part of the conversation: the one that its
-    /// format keeps it in, if there is one, since that may hide its usage from summaries.
-    /// `written` returns the line that events are of.
+    /// Returns the whole line as one event outside of the conversation: the one that its format
+    /// keeps it in, if there is one, since that may hide its usage from summaries. `written`
+    /// returns the line for its events.
     pub fn as_it_is(
         mut self,
         name: &str,
@@ -228,7 +228,7 @@ pub fn take_content(fields: &mut Object, is_text: impl Fn(&Object) -> bool) -> O
     Some(content)
 }
 
-/// Puts the content of a message back to where [`take_content`] took it from.
+/// Puts the content of a message back to its place before [`take_content`].
 pub fn put_content(fields: &mut Object, content: &Json) -> Option<()> {
     let rest = fields.get("content")?;
     let content = match rest.is_null() {

@@ -9,7 +9,7 @@
 //! tail     a file that an agent is still writing
 //! ```
 //!
-//! A [`SessionFormat`] has what is of one format.
+//! A [`SessionFormat`] has the functions of one format.
 
 pub(crate) mod import;
 pub(crate) mod line;
@@ -33,14 +33,14 @@ pub struct SessionFormat {
     /// Name of the application events, and of the extra field of messages.
     pub name: &'static str,
     /// True if recorded lines are recognized by their keys alone: the agent writes its file anew,
-    /// without lines that it took back.
+    /// without rewound lines.
     pub is_rewritten: bool,
     /// Returns the id of a session from the beginning of its file, and the file's name without its
     /// extension.
     pub session_id: fn(&[u8], Option<&str>) -> Option<String>,
     /// Returns a parser of the lines of one file.
     pub parser: fn() -> Box<dyn LineParser>,
-    /// Returns the line that events are of, as JSON; `None` if they do not have all of it.
+    /// Returns the line for its events, as JSON; `None` if they do not have all of it.
     pub written: fn(&[Body]) -> Option<Json>,
 }
 

@@ -23,7 +23,7 @@ pub struct Pending {
 pub enum Record {
     /// A record.
     Read(Box<Pending>),
-    /// A line, or a part of one, that is no record: its number, and the reason.
+    /// A line, or a part of one, that is not a record: its number, and the reason.
     Lost(u64, String),
 }
 
@@ -69,7 +69,8 @@ impl<R: BufRead> Records<R> {
         Ok(self.ready.pop_front())
     }
 
-    /// Adds the records of a text, which is a line or a value of a document. Fails if it is none.
+    /// Adds the records of a text, which is a line or a value of a document. Fails for any other
+    /// text.
     pub fn add(&mut self, number: u64, text: String) -> Result<(), String> {
         if self.format == Format::GeminiCli
             && let Some(parts) = unfolded(&text)
@@ -85,7 +86,7 @@ impl<R: BufRead> Records<R> {
         Ok(())
     }
 
-    /// Adds the whole objects of a damaged line, and what is lost of it.
+    /// Adds the complete objects of a damaged line, and its lost parts.
     fn salvage(&mut self, number: u64, why: &str) {
         let is_record = |text: &str| of_object(text) == Some(self.format);
         let found = pieces(self.lines.held(), is_record);

@@ -43,7 +43,7 @@ impl OverviewBucket {
         }
     }
 
-    /// Adds the bucket behind this one.
+    /// Adds the bucket after this one.
     fn join(&mut self, behind: &Self) {
         self.events += behind.events;
         self.steps += behind.steps;

@@ -49,7 +49,7 @@ impl MetricBucket {
         joined(buckets, buckets.len().div_ceil(most.max(1)).max(1))
     }
 
-    /// Adds the values after those of the bucket.
+    /// Adds the values that follow those of the bucket.
     pub fn join(&mut self, behind: &Self) {
         (self.last, self.last_at) = (behind.last, behind.last_at);
         if behind.min < self.min || self.min.is_nan() {

@@ -1,4 +1,4 @@
-//! Turns: what was said or called, and what came back.
+//! Turns: texts, calls, and their results.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -60,7 +60,7 @@ impl TurnCall {
     }
 }
 
-/// A mark in a turn or directly behind it.
+/// A mark in a turn or directly after it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TurnMark {
@@ -90,8 +90,8 @@ pub struct Turn {
     /// The time of the first event, in microseconds since the Unix epoch.
     pub time_us: u64,
     /// The time from its first event to the last one of its own: step, answer, calls and results,
-    /// in microseconds. What is recorded behind them, as a capture, a mark or the next prompt,
-    /// does not count. `None` if the stamps are the same, as of imports without times.
+    /// in microseconds. Later records, such as a capture, a mark or the next prompt, do not count.
+    /// `None` if the stamps are the same, as of imports without times.
     pub took_us: Option<u64>,
     /// The assistant's message.
     pub said: Option<String>,
@@ -108,7 +108,7 @@ pub struct Turn {
     pub usage: Option<Usage>,
     /// Metrics of the step that ended with the turn.
     pub metrics: Vec<(String, f64)>,
-    /// A mark within it or directly behind it.
+    /// A mark within it or directly after it.
     pub mark: Option<TurnMark>,
     /// Digests of the calls and of the text, whole.
     #[serde(skip)]
@@ -161,7 +161,7 @@ pub struct Turns {
 struct Open {
     turn: Turn,
     usage: UsageSum,
-    /// The event that said something last.
+    /// The last event with a text.
     said_at: Option<Offset>,
     /// Set if its step has ended: only a mark may follow.
     is_over: bool,
@@ -225,7 +225,7 @@ impl Turns {
                 self.step_over(event, failed.step, |turn| turn.failed = Some(error))
             }
             Body::CheckpointMarked(mark) => self.marked(event, mark),
-            // A step does not continue behind a fork.
+            // A step does not continue after a fork.
             Body::LineageOpened(_) | Body::Restored(_) => {
                 self.step = None;
                 self.end()
@@ -334,7 +334,7 @@ impl Turns {
         ended
     }
 
-    /// Adds an event to the open turn. One behind the end of a step ends the turn.
+    /// Adds an event to the open turn. An event after the end of a step ends the turn.
     fn inside(&mut self, event: &Event, change: impl FnOnce(&mut Open)) -> Option<Turn> {
         let open = self.open.as_mut()?;
         if open.is_over {
@@ -441,7 +441,7 @@ impl Open {
     }
 }
 
-/// Returns the time between two stamps, if they tell one: some imports give all events the same.
+/// Returns the time between two stamps, if they differ: some imports give all events the same.
 pub fn passed(from_us: u64, to_us: u64) -> Option<u64> {
     to_us.checked_sub(from_us).filter(|time| *time > 0)
 }

@@ -1,10 +1,10 @@
-//! Branches: lineages that open at a point and do not become active.
+//! Events in lineages that open at a point and do not become active.
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use milepost_api::{BranchedForm, WriteProblems};
-use milepost_service::{forms, operations};
+use milepost_service::forms;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -13,54 +13,12 @@ use utoipa_axum::routes;
 use super::append::{Events, created};
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::{OptionalJson, PathName, Query};
-use crate::forms::{BranchAsked, EventGiven, LineageForm};
+use crate::extract::{PathName, Query};
+use crate::forms::EventGiven;
 use crate::write_context::{WriteContext, refused};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(branch)).routes(routes!(append_branch))
-}
-
-/// Opens a new lineage at a point. With `activate` it becomes the active one, in the same commit.
-#[utoipa::path(
-    post,
-    path = "/v1/points/{address}/branch",
-    operation_id = "branch",
-    tag = "points",
-    params(
-        ("address" = String, Path, description = "An address, as one segment: `essay%2F3@12`"),
-        ("If-Match" = Option<String>, Header, description = "With `activate`: the expected head of \
-            the active lineage, in quotes"),
-        ("Idempotency-Key" = Option<String>, Header, description = "With the same key one lineage \
-            is opened at the point"),
-    ),
-    request_body = Option<BranchAsked>,
-    responses(
-        (status = 201, description = "The lineage that this key opened", body = LineageForm),
-        WriteProblems,
-        (status = 409, description = "The key was used for something else"),
-        (status = 412, description = "The head of the active lineage is elsewhere"),
-        (status = 500, description = "What is before the point is damaged"),
-        (status = 503, description = "The store cannot answer, or a restore of the task has not \
-            ended"),
-    ),
-)]
-async fn branch(
-    State(app): State<App>,
-    context: WriteContext,
-    PathName(address): PathName,
-    OptionalJson(asked): OptionalJson<BranchAsked>,
-) -> Result<(StatusCode, Json<LineageForm>), ApiError> {
-    // A lineage that is only opened is not appended to.
-    let context = if asked.activate { context } else { context.onto_any_head()? };
-    let caller = context.caller.clone();
-    app.view(&caller, move |view| {
-        let point = view.point(&address)?;
-        let view = view.under(context.conditions());
-        let opened = operations::branch(&view, &point, &asked).map_err(refused)?;
-        Ok((StatusCode::CREATED, Json(opened)))
-    })
-    .await
+    OpenApiRouter::new().routes(routes!(append_branch))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]

@@ -85,7 +85,7 @@ async fn start_job(
         asked,
         user: context.caller.user.clone(),
         id: context.correlation().to_owned(),
-        key: context.key,
+        key: context.conditions.key,
     })?;
     let form = job.form();
     let location = location("/v1/jobs", &form.id);

@@ -1,7 +1,7 @@
 //! `/v1`: the routes of Milepost's own API, and their description.
 //!
 //! ```text
-//! operations.rs    operations that are values: tasks, checkpoints, pins, switches
+//! operations.rs    operations whose routes need nothing of their own
 //! summaries.rs     summaries of tasks
 //! start.rs         start and deletion of tasks
 //! events.rs        events of a lineage
@@ -11,17 +11,13 @@
 //! points.rs        points and their events
 //! states.rs        states and their differences
 //! passes.rs        the states of all checkpoints of a lineage
-//! readings.rs      rows, turns, overview and metrics of a lineage
 //! values.rs        values of an event's body
-//! bisect.rs        the first event after which a condition holds
-//! blame.rs         the event that set a part of a state
-//! attachments.rs   data attached to checkpoints
-//! branch.rs        a new lineage at a point
+//! blame.rs         the event that set a part of a state, and bisection
+//! branch.rs        events in a new lineage at a point
 //! files.rs         captured files
-//! marks.rs         marking and unmarking checkpoints
 //! control.rs       run control, guidance and artifacts
-//! restores.rs      restores and undos
-//! maintenance.rs   verification and retention, for admins
+//! restores.rs      plans of restores and undos
+//! maintenance.rs   cleanups, for admins
 //! jobs.rs          jobs, for admins
 //! agent.rs         documents of hooks of coding agents
 //! share.rs         a task as one HTML file
@@ -31,8 +27,6 @@
 
 mod agent;
 mod append;
-mod attachments;
-mod bisect;
 mod blame;
 mod branch;
 mod control;
@@ -41,12 +35,10 @@ mod events;
 mod files;
 mod jobs;
 mod maintenance;
-mod marks;
 mod me;
 mod operations;
 mod passes;
 mod points;
-mod readings;
 mod restores;
 pub(super) mod sessions;
 mod share;
@@ -95,8 +87,6 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(summaries::routes())
         .merge(start::routes())
         .merge(append::routes())
-        .merge(attachments::routes())
-        .merge(marks::routes())
         .merge(control::routes())
         .merge(restores::routes())
         .merge(maintenance::routes())
@@ -107,8 +97,6 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(states::routes())
         .merge(passes::routes())
         .merge(values::routes())
-        .merge(readings::routes())
-        .merge(bisect::routes())
         .merge(blame::routes())
         .merge(branch::routes())
         .merge(files::routes())

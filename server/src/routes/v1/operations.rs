@@ -3,9 +3,10 @@
 // tidy: a list of operations
 
 use milepost_api::calls::{
-    Align, AllCheckpoints, Attachments, Checkpoint, Checkpoints, Erase, FileChanges, Folders,
-    Lineages, Overview, Pin, Pins, Point, Redo, Rows, Search, Stats, Summary, Switch, Task,
-    TaskMetrics, Tasks, Turns, Unmark, UnmarkAll, Unpin,
+    Align, AllCheckpoints, Anchor, Attach, Attachments, Branch, Checkpoint, Checkpoints, Erase,
+    FileChanges, Folders, Lineages, Mark, Overview, Pin, Pins, PlanRetention, Point, Redo, Restore,
+    Rows, Search, Series, Stats, Summary, Switch, Task, TaskMetrics, Tasks, Turns, Undo, Unmark,
+    UnmarkAll, Unpin, Verify,
 };
 use utoipa_axum::router::OpenApiRouter;
 
@@ -38,6 +39,15 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(route::<Pins>())
         .routes(route::<Pin>())
         .routes(route::<Unpin>())
+        .routes(tagged_route::<Series>())
+        .routes(route::<Mark>())
+        .routes(route::<Attach>())
+        .routes(route::<Branch>())
+        .routes(route::<Restore>())
+        .routes(route::<Undo>())
         .routes(route::<Switch>())
         .routes(route::<Redo>())
+        .routes(route::<Anchor>())
+        .routes(route::<Verify>())
+        .routes(route::<PlanRetention>())
 }

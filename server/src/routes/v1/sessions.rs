@@ -41,7 +41,7 @@ async fn start(
 ) -> Result<impl IntoResponse, ApiError> {
     let now_us = app.now_us();
     let OptionalJson(asked) = match asked {
-        // What is no code is as a wrong one.
+        // An invalid code is answered like a wrong one.
         Err(ApiError::Invalid(_) | ApiError::MediaType(_)) if caller.is_none() => {
             return Err(ApiError::Unauthorized);
         }

@@ -70,7 +70,7 @@ pub struct Importer<'a> {
     /// Opened for the first input that can be read.
     engine: Option<Engine>,
     needed: Needed,
-    /// Names of runs whose file names are those of other inputs, by path.
+    /// Names of runs whose file names belong to other inputs, by path.
     stems: HashMap<PathBuf, String>,
     report: Report,
 }
@@ -113,9 +113,9 @@ impl<'a> Importer<'a> {
     ///
     /// # Errors
     ///
-    /// Those of opening the engine. `Invalid`: a name for one task, and several inputs.
-    /// `Unavailable`: the import was given up; the result is that of the inputs before, and names
-    /// the one that it was at.
+    /// Errors of opening the engine. `Invalid`: a name for one task, and several inputs.
+    /// `Unavailable`: the import was cancelled; the result covers the inputs before, and names the
+    /// interrupted one.
     pub fn run(
         mut self,
         place: &mut Place<'_>,

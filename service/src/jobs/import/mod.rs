@@ -71,7 +71,7 @@ fn check(path: &Path) -> Result<()> {
             let text = format!("{shown} is no file and no folder: only its reader can record it");
             Err(JobFailure::new(ErrorKind::Invalid, text).remedy(Remedy::NameNoPipe))
         }
-        // The import reports a path that is not there with the others.
+        // The import reports a missing path with the others.
         _ => Ok(()),
     }
 }
@@ -87,7 +87,7 @@ fn end_limit(failed: &mut FailedInput, event_max: usize) {
     }
 }
 
-/// A listener that is told the names of the caller.
+/// A listener that receives the caller's names.
 struct Named<'a> {
     names: &'a Names,
     told: Told<'a>,

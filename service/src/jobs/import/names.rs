@@ -89,8 +89,8 @@ impl Names {
         note
     }
 
-    /// Returns names for the runs whose files have the same name: with as much of the path in front
-    /// as tells them apart, so that two runs never become one task.
+    /// Returns names for the runs whose files have the same name: with the part of the path in
+    /// front that distinguishes them, so that two runs never become one task.
     pub(crate) fn stems<'a>(
         &self,
         inputs: impl Iterator<Item = &'a Input>,

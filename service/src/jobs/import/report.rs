@@ -1,4 +1,4 @@
-//! The report of an import: imported tasks, and what was left out.
+//! The report of an import: imported tasks, and omissions.
 
 use milepost::{Engine, Error};
 use milepost_api::{Big, FailedInput, ImportForm, ImportedForm, JobResult, SkippedForm};
@@ -23,12 +23,12 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Returns the failure of an import that is given up, with what was imported before.
+    /// Returns the failure of a cancelled import, with what was imported before.
     pub(crate) fn given_up(&self, error: Error) -> JobFailure {
         JobFailure::from(error).result(JobResult::Import(self.form.clone()))
     }
 
-    /// Returns the failure of an import that is given up while it reads an input, of which a part
+    /// Returns the failure of an import that is cancelled while it reads an input, of which a part
     /// may be recorded unless it is imported whole or not at all.
     pub(crate) fn given_up_at(
         &mut self,

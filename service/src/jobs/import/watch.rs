@@ -56,7 +56,7 @@ impl Progress for Watch<'_> {
 
     fn advance(&mut self, done: u64) {
         self.done = self.done.saturating_add(done);
-        // The progress of a pipe says nothing.
+        // A pipe has no measurable progress.
         let Some(total) = self.total else {
             return;
         };

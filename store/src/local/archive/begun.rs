@@ -35,7 +35,7 @@ impl BegunArchive {
     }
 
     /// Adds a round. `in_haste` copies the blocks that sled's folder has; otherwise they are packed
-    /// again, in larger blocks. An error is no reason to stop: the journal has the commits.
+    /// again, in larger blocks. An error does not stop it: the journal has the commits.
     pub(crate) fn add(&mut self, shared: &Inner, round: &Applied, in_haste: bool) {
         if let Err(error) = self.try_add(shared, round, in_haste) {
             tracing::warn!("the archive is written later: {error}");

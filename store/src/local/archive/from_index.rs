@@ -291,7 +291,7 @@ impl Cursor {
 }
 
 /// Returns the first offset of a log's first block with a section of `commit` or later, or the
-/// log's end if there is none.
+/// log's end without one.
 fn first_with(
     kv: &Kv,
     key: Option<&StoreKey>,

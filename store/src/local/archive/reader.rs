@@ -252,8 +252,8 @@ impl Round {
         writer.add(batches, self.counts, self.check)
     }
 
-    /// Returns the commits that have log batches, and their payloads: those of frames, except for
-    /// the order of the logs.
+    /// Returns the commits that have log batches, and their payloads: as in frames, except for the
+    /// order of the logs.
     pub(crate) fn commits(&self) -> impl Iterator<Item = (Seq, Vec<u8>)> {
         self.batches.chunk_by(|a, b| a.seq == b.seq).map(|batches| {
             let (mut payload, mut commit) = (Vec::new(), 0);

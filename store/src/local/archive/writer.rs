@@ -40,7 +40,7 @@ pub(crate) struct Writer {
     pub(crate) first: Seq,
     /// The commit after the last one written.
     next: Seq,
-    /// The check of the last frame; [`UNKNOWN`] if there is none.
+    /// The check of the last frame; [`UNKNOWN`] without frames.
     check: [u8; 16],
     /// The round that is not written yet: its commits, their log batches, and the bytes of these.
     counts: Vec<u64>,

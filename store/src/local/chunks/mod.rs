@@ -103,7 +103,7 @@ impl ChunkStore for LocalStore {
 }
 
 impl LocalStore {
-    /// Reads a chunk, twice if a compaction moves it. Returns `None` if there is none.
+    /// Reads a chunk, twice if a compaction moves it. Returns `None` for a missing one.
     fn read_placed<T>(
         &self,
         id: &ChunkId,

@@ -158,7 +158,7 @@ impl<'a> Build<'a> {
         kv.apply(puts)
     }
 
-    /// Copies the sources of pieces, without those whose events are gone.
+    /// Copies the sources of pieces, without those whose events were removed.
     fn copy_sources(&self) -> Result<()> {
         self.copy(KeyKind::PieceSource, &|key, value| {
             let (task, lineage) = keys::source_lineage(key);

@@ -75,8 +75,8 @@ impl BlockFiles {
         Self { dir: sled.join(FOLDER), state: Mutex::default(), unpacked: Cache::of(UNPACKED_MAX) }
     }
 
-    /// Prepares for appending after `end`, the end of the blocks that sled names, and removes what
-    /// an interrupted round left after it. `Corrupt`: blocks before it are missing.
+    /// Prepares for appending after `end`, the end of the blocks that sled names, and removes the
+    /// remains of an interrupted round after it. `Corrupt`: blocks before it are missing.
     pub(crate) fn resume(&self, end: Location, store: StoreId, temporary: bool) -> Result<()> {
         let found = match self.dir.exists() {
             true => files::numbered(&self.dir, EXTENSION)?,

@@ -1,8 +1,8 @@
 //! Groups: entries of neighbouring keys that share one value in sled, which copies a node of its
 //! tree for each value that is written.
 //!
-//! Everything above `kv.rs` sees single entries, and the digests are those of single entries. The
-//! name of a group is the beginning of its keys, so a group is found without a search:
+//! Everything above `kv.rs` sees single entries, and the digests cover single entries. The name of
+//! a group is the beginning of its keys, so a group is found without a search:
 //!
 //! | kind | the keys of a group |
 //! |---|---|
@@ -109,7 +109,7 @@ pub(super) fn stored_range(from: &[u8], to: &[u8]) -> (Vec<u8>, Vec<u8>) {
             if shape.mask != 0 {
                 end.extend(rest.map(|byte| byte | !shape.mask));
             }
-            // Behind the name and every own key of an entry.
+            // After the name and every own key of an entry.
             end.resize(shape.len + 2, 0xFF);
             end
         }
@@ -311,7 +311,7 @@ mod tests {
             }
         }
 
-        /// Returns an end of a range: a key, the beginning of one, or one behind a key.
+        /// Returns an end of a range: a key, the beginning of one, or one after a key.
         fn end(&mut self) -> Vec<u8> {
             let mut key = self.key();
             match self.below(4) {

@@ -68,7 +68,7 @@ struct Opened {
     blocks: Arc<BlockFiles>,
 }
 
-/// The entries as they are stored: those of groups together in one value.
+/// The entries as they are stored: groups share one value.
 #[derive(Debug, Clone)]
 enum Stored {
     /// In sled, with its file.

@@ -133,7 +133,7 @@ impl SegmentPool {
         Ok(())
     }
 
-    /// Takes back an archived segment: keeps some of the largest size for reuse, and removes the
+    /// Recycles an archived segment: keeps some of the largest size for reuse, and removes the
     /// others.
     pub(crate) fn recycle(&self, folder: &FolderHandle, sealed: &SealedSegment) -> Result<()> {
         let is_reusable = sealed.size == SEGMENT_MAX && self.spare.lock().len() < SPARES_MAX;
@@ -221,7 +221,7 @@ impl SegmentPool {
         };
         let file = files::open_rw(&path)?;
         if let Err(e) = fill_with_zeros(&file, size) {
-            // The file is no segment yet; removing it frees its space.
+            // The file is not a segment yet; removing it frees its space.
             let _ = fs::remove_file(&path);
             return Err(files::io("write", &path, &e));
         }

@@ -25,7 +25,7 @@ pub(crate) struct FrameAt {
     pub(crate) end: u64,
     pub(crate) check: [u8; 16],
     pub(crate) prev: [u8; 16],
-    /// Set if the frame says that the store was closed.
+    /// Set if the frame marks the close of the store.
     pub(crate) closed: bool,
 }
 
@@ -44,9 +44,9 @@ pub(crate) struct Segment {
     pub(crate) frames: Vec<FrameAt>,
     /// The byte at which the search ended early: too many bytes look like frames and are not.
     abandoned_at: Option<u64>,
-    /// The first byte behind the header that is not zero: nothing writes there.
+    /// The first byte after the header that is not zero: nothing writes there.
     stray: Option<u64>,
-    /// The number of bytes after the last frame that look like the beginning of another.
+    /// The number of bytes after the last frame that look like the beginning of another one.
     pub(crate) torn: u64,
 }
 
@@ -86,8 +86,9 @@ impl Segment {
     }
 
     /// Surveys a segment that another thread or process may be writing to or recycling. A read may
-    /// miss the pages of a frame and see those of later ones. So a fault is one that two reads in a
-    /// row find alike: what the first of them missed was complete before the second began.
+    /// miss the pages of a frame and see those of later ones. So only a fault that two consecutive
+    /// reads find is one: the pages that the first of them missed were complete before the second
+    /// began.
     pub(crate) fn survey_in_use(
         path: &Path,
         store: StoreId,
@@ -179,7 +180,7 @@ impl Segment {
         }
     }
 
-    /// Returns `true` if the last frame says that the store was closed.
+    /// Returns `true` if the last frame marks the close of the store.
     pub(crate) fn closed(&self) -> bool {
         self.frames.last().is_some_and(|frame| frame.closed)
     }
@@ -236,7 +237,7 @@ impl Segment {
     }
 
     /// Writes zeros over the bytes after the last frame that an incomplete frame left. The segment
-    /// is continued: behind a shorter frame they would look like damage to a close.
+    /// is continued: after a shorter frame they would look like damage to a close.
     pub(crate) fn wipe_torn(&self, file: &File) -> Result<()> {
         if self.torn == 0 {
             return Ok(());

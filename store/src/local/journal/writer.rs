@@ -57,7 +57,7 @@ pub(crate) struct JournalWriter {
 pub(crate) struct JournalEnd {
     pub(crate) active: Option<ActiveSegment>,
     pub(crate) last: Seq,
-    /// Set if the last commit only says that the store was closed.
+    /// Set if the last commit only marks the close of the store.
     pub(crate) closed: bool,
     pub(crate) check: [u8; 16],
     pub(crate) next_number: u64,
@@ -130,8 +130,8 @@ impl JournalWriter {
         Ok(())
     }
 
-    /// Gives back the unwritten end of the active segment, but for the room that a small segment
-    /// has. For a store that is closed: its last segment may be much larger than what is in it.
+    /// Gives back the unwritten end of the active segment, except for the room that a small segment
+    /// has. For a store that is closed: its last segment may be much larger than its content.
     /// Nothing is synced: if the change is lost, the segment is longer.
     pub(crate) fn trim(&mut self) {
         let Some(active) = self.active.as_mut() else {

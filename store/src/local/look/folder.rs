@@ -15,8 +15,8 @@ const NAME: &str = "milepost-look";
 /// The prefix of its name before it is locked.
 const NEW: &str = "milepost-new";
 
-/// A temporary folder that only its user may enter. It is removed on drop. Creating the next one
-/// removes those of killed processes.
+/// A temporary folder that only its user may enter. It is removed on drop. The next creation
+/// removes the folders of killed processes.
 #[derive(Debug)]
 pub(crate) struct Folder {
     path: PathBuf,

@@ -14,7 +14,7 @@
 //!
 //! A compaction or a repair by the other process replaces archive files and moves chunks. Each file
 //! that was read is noted with its inode. If one is replaced while the index is built, the index is
-//! built again; later the error says to open the store again.
+//! built again; later an error asks to open the store again.
 
 mod folder;
 mod scan;
@@ -202,7 +202,7 @@ fn fill(
     };
     kv.blocks()?.resume(Location::default(), config.store, true)?;
     let meters = Arc::new(Meters::new(config.store.to_string()));
-    // A chunk is stored before a commit names it, so after the survey of the journal all are there.
+    // A chunk is stored before a commit names it, so after the survey of the journal all exist.
     let packs = Packs::look(
         &layout.packs(),
         folder.path().to_owned(),

@@ -14,7 +14,7 @@ use crate::local::location::Location;
 pub(crate) const UNKNOWN: [u8; 16] = [0; 16];
 
 /// The version of the entries in sled: with another version sled is rebuilt. Raise it with every
-/// change of what an entry holds, or which entries follow from an event.
+/// change of an entry's content, or of the entries that follow from an event.
 const LAYOUT: u32 = 10;
 
 /// The error's words for entries of another version.
@@ -95,8 +95,8 @@ impl AppliedPosition {
         })
     }
 
-    /// Reads the position, which is that of an empty sled if none is stored. `Corrupt`: it is
-    /// another store's, or of another version.
+    /// Reads the position; the position of an empty sled if none is stored. `Corrupt`: it belongs
+    /// to another store, or to another version.
     pub(crate) fn read(kv: &Kv, store: StoreId) -> Result<Self> {
         let Some(value) = kv.get(&keys::all(KeyKind::Applied))? else {
             return Ok(Self::none(store));

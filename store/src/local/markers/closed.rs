@@ -37,7 +37,7 @@ pub(crate) fn forget(layout: &Layout) -> Result<()> {
     match fs::remove_file(&path) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
         Err(e) => Err(files::io("remove", &path, &e)),
-        // A record that came back after a power cut would call the interrupted work damage.
+        // A record that survived a power cut would call the interrupted work damage.
         Ok(()) => files::sync_dir(&layout.root),
     }
 }

@@ -56,7 +56,7 @@ pub(crate) struct Survey {
     /// The last acknowledged commit, if known.
     pub(crate) acked: Option<Seq>,
     /// Set if sled's files were noted at a close and no opening has begun since. Then nothing was
-    /// interrupted: what is wrong was damaged.
+    /// interrupted: any fault is damage.
     pub(crate) noted_closed: bool,
 }
 
@@ -92,14 +92,14 @@ impl Survey {
         journal.unwrap_or(0).max(self.archive.end()).max(witness)
     }
 
-    /// Returns `true` if the journal says that the store was closed.
+    /// Returns `true` if the journal records the close of the store.
     pub(crate) fn closed(&self) -> bool {
         let mut mine = self.segments.iter().filter(|s| !s.foreign && !self.outlived(s));
         mine.next_back().is_some_and(Segment::closed)
     }
 
     /// Returns `true` if the archive has all of a segment: its removal was interrupted, or an older
-    /// copy was put back. Such a segment says nothing about the journal's end.
+    /// copy was put back. Such a segment does not show the journal's end.
     pub(crate) fn outlived(&self, segment: &Segment) -> bool {
         let first = segment.header.map(|header| header.first);
         let last = segment.last();
@@ -243,7 +243,7 @@ pub(crate) fn recover(
     shared.layout.record(&damage, copies::WITNESSES, shared.clock.now_us())?;
     findings.append(&mut damage);
     if shared.tail.read().is_empty() {
-        // Only frames that say that the store was closed came after the commits in sled.
+        // Only frames that mark the close of the store followed the commits in sled.
         shared.set_applied(end.seq);
     }
     let mut holes = survey.archive.holes.clone();
@@ -423,8 +423,8 @@ fn end_at(shared: &Inner, survey: &Survey, end: Position) -> Result<JournalEnd> 
         return Ok(journal);
     };
     let (closed, at, size) = (segment.closed(), segment.end(), segment.size);
-    // Also after a frame that says "closed": if its sync failed, later appends would be
-    // acknowledged behind a hole.
+    // Also after a frame that marks a close: if its sync failed, later appends would be
+    // acknowledged after a hole.
     segment.settle()?;
     journal.next_number = journal.next_number.max(header.number + 1);
     if survey.outlived(segment) {

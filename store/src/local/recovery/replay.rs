@@ -46,7 +46,7 @@ pub(crate) struct Replay<'a> {
     tallies: HashMap<TaskNo, Tally>,
     /// The last replayed commit, and the check of its frame.
     pub(crate) at: Position,
-    /// The number of replayed commits, without those that only say that the store was closed.
+    /// The number of replayed commits, without those that only mark the close of the store.
     replayed: u64,
     /// The filter for withdrawn content.
     live: &'a Liveness,

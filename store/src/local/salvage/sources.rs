@@ -16,7 +16,7 @@ use crate::local::index::kv::Kv;
 use crate::local::journal::scan::{FrameAt, Segment, payload};
 use crate::local::layout::Layout;
 
-/// The maximum bytes of unpacked blocks that wait for their commits: those of two rounds.
+/// The maximum bytes of unpacked blocks that wait for their commits: the size of two rounds.
 const WAITING_MAX: usize = 2 * ROUND_RAW_MAX;
 
 /// All remaining commits of a store.

@@ -29,7 +29,7 @@ const BODY_MAX: usize = 256 << 20;
 pub struct ModelRequest {
     /// The path, without the query.
     pub path: String,
-    /// The document, or null if it is none.
+    /// The document, or null for other text.
     pub body: Value,
     /// True if tools are offered. Requests for titles and the like have none.
     pub has_tools: bool,
@@ -158,7 +158,7 @@ impl Shared {
         })
     }
 
-    /// Returns the text and the calls that come next. Without tools only a text is asked for.
+    /// Returns the next text and calls. A request without tools gets a text only.
     fn next(&self, items: &[Item], tools: &Tools) -> (Option<String>, Vec<ToolCall>) {
         let Step { text, act } = match tools.is_empty() {
             true => Step { text: Some("A title".to_owned()), act: None },

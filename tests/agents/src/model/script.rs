@@ -90,7 +90,7 @@ fn directives(text: &str) -> Vec<Directive> {
     parts.filter_map(directive).collect()
 }
 
-/// Reads a directive. `None` for a word that is none.
+/// Reads a directive. `None` for any other word.
 fn directive(text: &str) -> Option<Directive> {
     let (word, rest) = text.split_once(' ')?;
     let rest = rest.trim();

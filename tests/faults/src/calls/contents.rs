@@ -1,4 +1,4 @@
-//! Calls on what is in a file: writes, reads, syncs and lengths.
+//! Calls on the content of a file: writes, reads, syncs and lengths.
 
 use libc::{c_int, c_long, c_uint, c_void, iovec, off_t, size_t, ssize_t};
 
@@ -7,7 +7,7 @@ use crate::decide::{Class, Verdict};
 use crate::sys;
 use crate::trace::{What, note};
 
-/// A write, by whatever call: `real` writes so many bytes at most, from `bytes`.
+/// A write, by any call: `real` writes at most a number of bytes, from `bytes`.
 fn write_by(fd: c_int, bytes: &[u8], at: Option<u64>, real: impl Fn(usize) -> c_long) -> ssize_t {
     let Some((config, open)) = watched(fd) else {
         return real(bytes.len()) as ssize_t;
@@ -27,7 +27,8 @@ fn write_by(fd: c_int, bytes: &[u8], at: Option<u64>, real: impl Fn(usize) -> c_
     done as ssize_t
 }
 
-/// What a caller gives to be written; nothing may be given by any pointer.
+/// Returns the bytes that a caller passes to a write; an empty slice for any pointer if the length
+/// is 0.
 ///
 /// # Safety
 ///
@@ -93,7 +94,8 @@ pub unsafe extern "C" fn pwrite(fd: c_int, from: *const c_void, len: size_t, at:
     unsafe { pwrite64(fd, from, len, at) }
 }
 
-/// Writes the first buffer that is not empty: a caller goes on behind what was written.
+/// Writes the first buffer that is not empty: the caller continues after the bytes that were
+/// written.
 ///
 /// # Safety
 ///
@@ -218,8 +220,8 @@ pub extern "C" fn fdatasync(fd: c_int) -> c_int {
     sync_by(fd, libc::SYS_fdatasync)
 }
 
-/// Begins to store contents. It is no sync: a disk's cache is not told, and neither is the file's
-/// length stored.
+/// Begins to store contents. It is not a sync: the disk's cache is not flushed, and the file's
+/// length is not stored.
 #[unsafe(no_mangle)]
 pub extern "C" fn sync_file_range(fd: c_int, at: off_t, len: off_t, flags: c_uint) -> c_int {
     let real = || {
@@ -237,7 +239,7 @@ pub extern "C" fn sync_file_range(fd: c_int, at: off_t, len: off_t, flags: c_uin
     }
 }
 
-/// A change of length: `real` does it; what came of it is asked for.
+/// A change of length, done by `real`; its effect is read afterwards.
 fn length_by(fd: c_int, real: impl Fn() -> c_long) -> c_int {
     let Some((config, open)) = watched(fd) else {
         return real() as c_int;
@@ -284,7 +286,7 @@ pub extern "C" fn fallocate(fd: c_int, mode: c_int, at: off_t, len: off_t) -> c_
     fallocate64(fd, mode, at, len)
 }
 
-/// Not there for files that are looked at: the caller copies by reading and writing then.
+/// Missing for observed files: the caller then copies by reading and writing.
 ///
 /// # Safety
 ///
@@ -306,7 +308,7 @@ pub unsafe extern "C" fn copy_file_range(
     unsafe { libc::syscall(call, from, from_at, to, to_at, len, flags) as ssize_t }
 }
 
-/// Not there for files that are looked at.
+/// Missing for observed files.
 ///
 /// # Safety
 ///
@@ -325,7 +327,7 @@ pub unsafe extern "C" fn sendfile64(
     unsafe { libc::syscall(libc::SYS_sendfile, to, from, at, len) as ssize_t }
 }
 
-/// Not there for files that are looked at.
+/// Missing for observed files.
 ///
 /// # Safety
 ///

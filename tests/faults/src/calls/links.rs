@@ -11,7 +11,7 @@ use crate::place;
 use crate::sys;
 use crate::trace::{What, note};
 
-/// Where a path is, if it is looked at.
+/// Returns the place of a path, if it is observed.
 ///
 /// # Safety
 ///
@@ -140,7 +140,7 @@ pub extern "C" fn fchmod(fd: c_int, mode: mode_t) -> c_int {
     done
 }
 
-/// Any call by its number. One of those that are looked at is made by its number from Rust: `fchmod`.
+/// Any call by its number. One of the intercepted ones is made by its number from Rust: `fchmod`.
 ///
 /// # Safety
 ///

@@ -104,7 +104,7 @@ fn name_by(dir: c_int, path: &CStr, class: Class, what: What, real: impl Fn() ->
     }
     let done = real() as c_int;
     if done == 0 {
-        // Of what was removed there is nothing to ask for any more.
+        // A removed name has no inode any more.
         let made = match what {
             What::Mkdir => sys::stat_at(dir, path, libc::AT_SYMLINK_NOFOLLOW),
             _ => None,

@@ -1,5 +1,5 @@
-//! What a crash leaves: a copy of the open store as a kill leaves it, and behind the last acknowledged
-//! frame whatever a torn write may have left there.
+//! Crashes: a copy of the open store as a kill leaves it, and after the last acknowledged frame the
+//! remains of a torn write.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::folder::{copy_store, files};
 use crate::seed::Random;
 use crate::targets::input::Input;
 
-/// What reaches a disk at once.
+/// Unit that reaches a disk at once.
 const SECTOR: usize = 512;
 
 /// A store that is open, as a kill at this moment leaves it.
@@ -21,23 +21,23 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     copy_store(from, to).expect("a copy of the store");
 }
 
-/// What lies behind the last acknowledged frame.
+/// Bytes after the last acknowledged frame.
 #[derive(Debug)]
 enum Torn {
-    /// What the kill left.
+    /// The remains of the kill, unchanged.
     Nothing,
     /// The file ends there, or somewhat later.
     Cut(usize),
     /// Bytes of no meaning.
     Garbage { seed: u64, at: usize, len: usize },
-    /// Some sectors of a frame that would have been the next. It has the groups of the frame before,
-    /// or bytes of no meaning.
+    /// Some sectors of a frame that would have been the next. It has the groups of the frame
+    /// before, or bytes of no meaning.
     Frame { sectors: u32, len: Option<usize> },
-    /// What is left of a frame whose body holds bytes of the journal: an older frame, whole.
+    /// Remains of a frame whose body contains bytes of the journal: an older frame, intact.
     Quoted { at: usize },
 }
 
-/// What became of the witness of the last acknowledged commit.
+/// Fate of the witness of the last acknowledged commit.
 #[derive(Debug)]
 enum Witness {
     Kept,
@@ -47,7 +47,7 @@ enum Witness {
     Garbage,
 }
 
-/// What a crash left behind the acknowledged end.
+/// Bytes that a crash left after the acknowledged end.
 #[derive(Debug)]
 pub(crate) struct Tear {
     torn: Torn,
@@ -103,7 +103,7 @@ impl Tear {
         let Some(end) = End::find(&bytes, acked.store, acked.seq) else {
             return;
         };
-        // Frames that nobody was told of go, as if they had not been written yet.
+        // Unacknowledged frames disappear, as if they had not been written yet.
         let unseen = bytes.get_mut(end.at..end.last).unwrap_or_default();
         match &self.torn {
             Torn::Nothing => return,
@@ -135,7 +135,7 @@ impl Tear {
     }
 }
 
-/// Where the acknowledged frames of the last segment end.
+/// End of the acknowledged frames of the last segment.
 struct End {
     /// Behind the last acknowledged frame.
     at: usize,

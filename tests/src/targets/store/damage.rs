@@ -1,4 +1,4 @@
-//! Damage at any place of any file of a store, and what may come of it.
+//! Damage at any place of any file of a store, and its permitted effects.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use super::model::{Model, Recipe};
 use super::program::{World, options};
 use crate::targets::input::Input;
 
-/// What is done to a store, taken from the beginning of an input.
+/// Damage of a store, taken from the beginning of an input.
 #[derive(Debug)]
 pub(crate) struct How {
     /// The store was killed, not closed.
@@ -41,7 +41,7 @@ impl How {
     }
 }
 
-/// Damages the store and looks what comes of it.
+/// Damages the store and checks the effects.
 pub(crate) fn damage(mut world: World, how: &How) {
     world.wait();
     let engine = world.engine.take().expect("it is open");
@@ -64,12 +64,12 @@ pub(crate) fn damage(mut world: World, how: &How) {
     }
 }
 
-/// What was done to the store.
+/// Damage that was done to the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Done {
     Nothing,
     Damage,
-    /// A frame that nobody wrote, under a right check: there may be anything in the store now.
+    /// A forged frame with a right check: the store may contain anything now.
     Forged,
 }
 
@@ -218,7 +218,7 @@ fn judge(engine: Engine, model: &mut Model, store: &Path, done: Done) {
     go_on(engine, model, store, whole);
 }
 
-/// It can be written to, and what was there before is there after another opening.
+/// Asserts that the store can be written to, and has its earlier content after another opening.
 fn go_on(engine: Engine, model: &mut Model, store: &Path, whole: bool) {
     let recipe = Recipe { kind: 1, salt: 1, size: 10, count: 1 };
     let Some(first) = model.tasks.first_mut() else {
@@ -257,7 +257,8 @@ fn repaired(store: &Path, model: &Model, done: Done) {
             let engine = Engine::open(store, options());
             let engine = engine.unwrap_or_else(|e| panic!("after a repair: {e}"));
             if done != Done::Forged {
-                // What a repair lets go of is in its report. What is left must not be wrong.
+                // The report of a repair lists removed content. The remaining content must be
+                // right.
                 for task in &model.tasks {
                     for (id, lineage) in (0..).zip(&task.lineages) {
                         lineage.prefix(&engine, &task.name, id);

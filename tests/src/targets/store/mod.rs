@@ -1,4 +1,4 @@
-//! Programs of operations on a store in a folder, beside a model of what it acknowledged.
+//! Programs of operations on a store in a folder, compared with a model of its acknowledgements.
 //!
 //! ```text
 //! program.rs  an input as operations, done to a store and to the model
@@ -22,11 +22,11 @@ use tempfile::TempDir;
 use self::program::World;
 use crate::targets::input::Input;
 
-/// A program with crashes. After each the store is opened again, and it goes on.
+/// Runs a program with crashes. After each one the store is opened again and the program continues.
 ///
-/// Whatever a crash left: what was acknowledged is there (the floor), nothing is there that was never
-/// appended (the ceiling), what is there follows the order of the appends, offsets are dense, contents
-/// and chain hashes are those that were acknowledged, and `verify` finds nothing.
+/// After any crash: what was acknowledged is there (the floor), nothing is there that was never
+/// appended (the ceiling), the order is that of the appends, offsets are dense, contents and chain
+/// hashes are the acknowledged ones, and `verify` finds nothing.
 pub fn reopen(bytes: &[u8]) {
     guarded(|| {
         let mut input = Input::new(bytes);
@@ -41,8 +41,8 @@ pub fn reopen(bytes: &[u8]) {
 
 /// A program without crashes, then damage to a file of the store, closed or killed.
 ///
-/// Whatever the damage: all is there, or opening or a read is `Corrupt`, or a finding or `verify` says
-/// that something is not as it was. Never a panic, and never an event that was not appended.
+/// Whatever the damage: all is there, or opening or a read is `Corrupt`, or a finding or `verify`
+/// reports a difference. Never a panic, and never an event that was not appended.
 pub fn damage(bytes: &[u8]) {
     guarded(|| {
         let mut input = Input::new(bytes);
@@ -55,11 +55,11 @@ pub fn damage(bytes: &[u8]) {
     });
 }
 
-/// What folders of fuzz targets begin with; the number of the process follows.
+/// Prefix of the folders of fuzz targets; the process id follows.
 const FOLDER: &str = "milepost-fuzz-";
 
-/// An empty folder, in memory where the system has a place for that. Those that processes left behind
-/// that are gone are removed: a process that found something dies with its folder.
+/// Returns an empty folder, in memory if possible. Removes those of ended processes: a process that
+/// finds a fault dies with its folder.
 pub(crate) fn folder() -> TempDir {
     static CLEAN: Once = Once::new();
     let memory = Path::new("/dev/shm");
@@ -81,16 +81,16 @@ pub(crate) fn folder() -> TempDir {
     folder.expect("a temporary folder")
 }
 
-/// Panics since the run began: thread, and what it said.
+/// Panics since the run began: thread and message.
 static PANICS: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
 
 fn panics() -> std::sync::MutexGuard<'static, Vec<(String, String)>> {
     PANICS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Does something. libFuzzer ends the process at every panic, but sled panics on damaged files and the
-/// engine catches that. So panics are only noted, and told where one comes out, or where one hit a
-/// thread on which none may.
+/// Does something. libFuzzer ends the process at every panic, but sled panics on damaged files and
+/// the engine catches that. So panics are only noted, and told where one comes out, or where one
+/// hit a thread on which none may.
 fn guarded(work: impl FnOnce()) {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -1,4 +1,4 @@
-//! What a store acknowledged, and a look at what it has of that.
+//! Acknowledgements of a store, and a check of its content against them.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use milepost::{
 
 use crate::bodies::body;
 
-/// What makes the bodies of one append: the kind of each follows from the first.
+/// Generator of the bodies of one append: the kind of each follows from the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Recipe {
     pub(crate) kind: u8,
@@ -32,9 +32,9 @@ impl Recipe {
 pub(crate) struct LineageModel {
     /// Its head, as acknowledged.
     pub(crate) next: u64,
-    /// The chain hash there; unknown of what nobody was told of.
+    /// The chain hash there; `None` for unacknowledged events.
     pub(crate) hash: Option<Hash>,
-    /// What was appended to it, by the first offset.
+    /// Its own appends, by the first offset.
     pub(crate) own: BTreeMap<u64, Recipe>,
 }
 
@@ -64,10 +64,10 @@ pub(crate) struct Model {
     pub(crate) tasks: Vec<TaskModel>,
 }
 
-/// What a look at a store came to.
+/// Result of a look at a store.
 #[derive(Debug, Default)]
 pub(crate) struct Look {
-    /// What is not there, without an error that says why.
+    /// Missing content without an error that says why.
     pub(crate) missing: Vec<String>,
     /// Reads that failed.
     pub(crate) refused: Vec<Error>,
@@ -83,7 +83,7 @@ impl Look {
 }
 
 impl Model {
-    /// Takes note of what a store has of appends nobody was told of: some of the first of them.
+    /// Adds the unacknowledged appends that a store has: a prefix of them.
     pub(crate) fn settle(&mut self, engine: &Engine, pending: Vec<Pending>) {
         let mut all_so_far = true;
         for one in pending {
@@ -110,7 +110,7 @@ impl Model {
         }
     }
 
-    /// Everything is there, and nothing else. What was not known of it is now.
+    /// Asserts that everything is there, and nothing else. Unknown parts of it become known.
     pub(crate) fn check(&mut self, engine: &Engine) {
         let look = self.look(engine, true);
         assert!(look.missing.is_empty(), "I1: {:?}", look.missing);
@@ -126,7 +126,8 @@ impl Model {
         assert!(report.is_clean(), "I3: verify: {:?}", report.faults);
     }
 
-    /// Looks at everything. A wrong answer is a panic. `exact`: the store must also have nothing more.
+    /// Looks at everything. A wrong answer is a panic. `exact`: the store must also have nothing
+    /// more.
     pub(crate) fn look(&self, engine: &Engine, exact: bool) -> Look {
         let mut look = Look::default();
         for task in &self.tasks {
@@ -198,7 +199,7 @@ impl TaskModel {
 }
 
 impl LineageModel {
-    /// What was appended reads as it was, as far as it is there.
+    /// Asserts that events are as they were appended, as far as they exist.
     fn compare(&self, place: &str, events: &[Event]) {
         for (first, recipe) in &self.own {
             for (offset, expected) in (*first..).zip(recipe.bodies()) {
@@ -228,8 +229,8 @@ fn state(engine: &Engine, lineage: &milepost::Lineage, events: Vec<Event>) -> mi
 }
 
 impl LineageModel {
-    /// What a lineage has reads as it was appended; it may have less, and an event of the repair at
-    /// its end.
+    /// Asserts that a lineage has events as they were appended; it may have fewer, and an event of
+    /// the repair at its end.
     pub(crate) fn prefix(&self, engine: &Engine, task: &str, id: u32) {
         let events = engine
             .task(task)

@@ -19,15 +19,16 @@ const BYTES_MAX: usize = 3 << 20;
 const TASKS_MAX: usize = 3;
 const LINEAGES_MAX: usize = 8;
 
-/// How the stores are opened: appends wait early, so that blocks are written, and sled stays small.
+/// Returns the stores' options: appends wait early, so that blocks are written, and sled stays
+/// small.
 pub(crate) fn options() -> Options {
     Options::default().backlog_bytes(1 << 20).cache_bytes(1 << 20)
 }
 
-/// A store, and what it should have.
+/// A store, and its expected content.
 pub(crate) struct World {
     pub(crate) dir: TempDir,
-    /// Each crash goes on with a copy in a folder of its own.
+    /// Number of the copy: after each crash the program continues with a copy in a new folder.
     generation: u32,
     pub(crate) engine: Option<Engine>,
     pub(crate) model: Model,
@@ -116,7 +117,7 @@ impl World {
         self.heads(at, 0);
     }
 
-    /// The head of a lineage is what it is now: something was acknowledged that the engine wrote.
+    /// Updates the head of a lineage after an acknowledged event of the engine.
     fn heads(&mut self, at: usize, lineage: u32) {
         let handle = self.task(at).lineage_named(LineageId(lineage));
         let head = handle.and_then(|l| l.head()).expect("a head");
@@ -143,7 +144,7 @@ impl World {
         }
     }
 
-    /// What was appended to a lineage, from an offset on.
+    /// Adds an append to a lineage, from an offset on.
     fn appended(&mut self, at: usize, lineage: u32, first: u64, recipe: Recipe) {
         let model = &mut self.model.tasks[at].lineages[lineage as usize];
         assert_eq!(first, model.next, "I2: where it was appended");
@@ -219,7 +220,7 @@ impl World {
         self.heads(at, mark.lineage.0);
     }
 
-    /// A point of what is active in a task.
+    /// Returns a point on the active lineage of a task.
     fn point(&mut self, input: &mut Input<'_>) -> (usize, milepost::Point) {
         self.wait();
         let at = self.pick(input);
@@ -288,7 +289,7 @@ impl World {
         task.keyed = Some((lineage, key, recipe, done.first));
     }
 
-    /// The last append with a key once more, as after a crash by somebody who was not told.
+    /// Repeats the last append with its key, as after a crash before its acknowledgement.
     fn again(&mut self, input: &mut Input<'_>) {
         self.wait();
         let at = self.pick(input);
@@ -321,7 +322,7 @@ impl World {
         self.engine = Some(engine);
     }
 
-    /// The process dies, a write that nobody was told of is torn, and the store is opened again.
+    /// Kills the process, tears an unacknowledged write, and opens the store again.
     pub(crate) fn crash(&mut self, input: &mut Input<'_>) {
         self.reopens += 1;
         let (from, engine) = (self.path(), self.engine.take().expect("it is open"));
@@ -335,7 +336,7 @@ impl World {
         self.model.settle(&reopened, pending);
         self.model.check(&reopened);
         self.engine = Some(reopened);
-        // The store that was copied is nobody's now.
+        // The copied store is no longer in use.
         engine.close().expect("close");
         std::fs::remove_dir_all(from).expect("remove a folder");
     }

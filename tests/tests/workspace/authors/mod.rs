@@ -1,5 +1,5 @@
-//! Authors of changes: histories of a run and of others, and what a restore that leaves the
-//! changes of others does with them. `docs/AGENTS.md` has the rules.
+//! Authors of changes: histories of a run and of others, and the effect of a restore that leaves
+//! changes of others. `docs/AGENTS.md` has the rules.
 
 mod named;
 mod recorder;
@@ -28,7 +28,7 @@ struct Target {
     is_within: bool,
 }
 
-/// What an undo takes back.
+/// Scope of an undo.
 enum Undo {
     Files(Known, BTreeSet<usize>),
     State,
@@ -404,7 +404,7 @@ impl History {
         unexpected
     }
 
-    /// Checks what a restore did.
+    /// Checks the effect of a restore.
     fn check(
         &mut self,
         plan: &Plan,

@@ -14,8 +14,8 @@ fn shared(own: Option<&str>, others: Option<&str>) -> String {
     format!(r#"{{"shared": true{}{}}}"#, list("paths", own), list("others", others))
 }
 
-/// Plays such a call, which changes `mine`, `theirs` and `third`. Returns the paths that go back,
-/// that stay with others, and that are asked about.
+/// Plays such a call, which changes `mine`, `theirs` and `third`. Returns the restored paths, those
+/// that stay with others, and the conflicts.
 fn played(own: Option<&str>, others: Option<&str>) -> [Vec<String>; 3] {
     let scene = Scene::begin();
     for file in ["mine", "theirs", "third"] {
@@ -75,8 +75,8 @@ fn a_path_that_one_call_names_is_of_its_session_though_another_ran_at_once() {
     is(Some(r#""mine", 3"#), None, &[], &[], &["mine", "theirs", "third"]);
 }
 
-/// Plays a call that changes `early` before a capture of it so far, and `late` behind it. Returns
-/// the paths that are asked about, if the call ends and if it does not.
+/// Plays a call that changes `early` before a capture of it so far, and `late` after it. Returns
+/// the conflicts, with and without an end of the call.
 fn running(has_end: bool) -> Vec<String> {
     let scene = Scene::begin();
     for file in ["early", "late"] {

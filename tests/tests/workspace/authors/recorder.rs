@@ -6,11 +6,11 @@ use milepost_workspace::CaptureReport;
 
 use crate::Scene;
 
-/// What a mark declares about the changes around it.
+/// Declaration of a mark about the changes around it.
 pub const SHARED: &str = r#"{"shared": true}"#;
 pub const UNCAPTURED: &str = r#"{"uncaptured": true}"#;
 
-/// What a mark after a part of a call declares.
+/// Declaration of a mark after a part of a call.
 pub const RUNNING: &str = r#"{"running": true}"#;
 
 impl Scene {

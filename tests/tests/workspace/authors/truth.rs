@@ -1,4 +1,4 @@
-//! What really happened to each path: who wrote each version of it, and over which one.
+//! The true history of each path: the author of each version, and the version before it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
@@ -23,7 +23,7 @@ struct Version {
     content: Option<(u32, Vec<u8>)>,
     who: Who,
     over: Option<usize>,
-    /// `true` if a restore kept what was there: nobody wrote it then.
+    /// `true` if a restore kept the existing content: then the version has no author.
     is_kept: bool,
 }
 
@@ -36,21 +36,21 @@ pub struct Truth {
     captured: usize,
 }
 
-/// Who wrote the versions of a path since a point.
+/// Authors of the versions of a path since a point.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Authors {
     pub run: bool,
     pub others: bool,
-    /// `true` if others wrote what is there now.
+    /// `true` if others wrote the current version.
     pub is_now_of_others: bool,
     /// `true` if the path does not come from the point.
     pub is_unknown: bool,
 }
 
 impl Truth {
-    /// Returns what is there now, which a capture has.
+    /// Returns the current versions, which a capture has.
     pub fn known(&mut self) -> Known {
-        // What is as it was at the capture before did not change for it.
+        // A path that equals the capture before it did not change.
         for (path, at) in self.now.clone() {
             let mut base = Some(at);
             while let Some(version) = base.filter(|base| *base >= self.captured) {
@@ -102,8 +102,8 @@ impl Truth {
         }
     }
 
-    /// Sees the folder after a restore: what differs now is as at the target. What is other than at
-    /// the target was kept, and is of others from now on.
+    /// Observes the folder after a restore: a path that differs now is as at the target. A path
+    /// that differs from the target was kept, and belongs to others from now on.
     pub fn restored(&mut self, content: &Content, target: &Known, what: &str) {
         let known = self.now.keys().chain(content.keys()).chain(target.keys());
         let paths: BTreeSet<_> = known.cloned().collect();
@@ -200,7 +200,7 @@ fn remove(path: &Path) {
     }
 }
 
-/// Removes what is at a path, and makes the folders above it.
+/// Removes the entry at a path, and makes the folders above it.
 fn make_room(folder: &Path, path: &Path) {
     let mut at = folder.to_owned();
     let below = path.strip_prefix(folder).unwrap();

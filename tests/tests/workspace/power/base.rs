@@ -1,4 +1,5 @@
-//! Store and folder on one disk: a restore of both, and what has to be there once it was cut off and recovered.
+//! Store and folder on one disk: a restore of both, and their expected content after a cut and a
+//! recovery.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -15,14 +16,14 @@ use milepost_workspace::{Workspace, WorkspaceOptions};
 use super::{CHILD, DIR};
 use crate::{content, none};
 
-/// What a folder holds: each path with its bits, and its content or its target.
+/// Content of a folder: each path with its bits, and its content or its target.
 type Content = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 
-/// Paths that no capture has when the restore begins: they stay as they are, whatever becomes of it.
+/// Paths that no capture has when the restore begins: they stay as they are, whatever its outcome.
 const NOT_RECORDED: [&str; 5] =
     ["own", "new/deep/own", "closed/ignored.tmp", "ignored.tmp", "same folder/own"];
 
-/// Files that have another name outside of the folder, which keeps what it has.
+/// Files that have another name outside of the folder, which keeps its content.
 const LINKED: [&str; 3] = ["changed", "run.sh", "goes"];
 
 pub(super) fn open(dir: &Path) -> milepost::Result<(Engine, Workspace)> {
@@ -59,7 +60,7 @@ impl Folder {
     }
 }
 
-/// Store, folder, and what the folder has to hold where the restore is undone and where it is done.
+/// Store, folder, and the folder's expected content after an undone and after a finished restore.
 pub(super) struct Base {
     faults: &'static Faults,
     temp: tempfile::TempDir,
@@ -68,12 +69,13 @@ pub(super) struct Base {
     disk: Disk,
     before: Content,
     after: Content,
-    /// What has another name outside.
+    /// Content of other names outside of the folder.
     outside: Content,
 }
 
 impl Base {
-    /// What becomes of each path is told by its name. `many` more files make a restore sync the file system in one.
+    /// Makes the base; each path's name tells its fate. `many` more files make a restore sync the
+    /// file system in one call.
     pub(super) fn new(faults: &'static Faults, many: usize) -> Self {
         let temp = temp_dir();
         let dir = temp.path().canonicalize().unwrap().join("case");
@@ -103,7 +105,7 @@ impl Base {
             std::fs::hard_link(work.0.join(path), outside.join(path)).unwrap();
         }
         let before = content(&work.0);
-        // What was not recorded stays, and so do the folders that it is in.
+        // Unrecorded entries stay, and so do their folders.
         let not_recorded = |path: &&PathBuf| !recorded.contains_key(*path);
         for path in before.keys().filter(not_recorded) {
             for path in path.ancestors().filter(|path| before.contains_key(*path)) {
@@ -127,13 +129,13 @@ impl Base {
         disk.image(variant, random, &self.dir).unwrap();
     }
 
-    /// As it was before the restore, all of it stored.
+    /// Returns the disk as it was before the restore, all of it stored.
     pub(super) fn begin(&self) -> Disk {
         self.put(&self.disk, Variant::None, &mut Random::new(0));
         Disk::load(&self.dir).unwrap()
     }
 
-    /// Goes back, or goes on with that, and gives what was done.
+    /// Restores, or continues a restore, and returns its operations.
     pub(super) fn go(&self, more: &[(&str, &str)]) -> Vec<Op> {
         let trace = self.temp.path().join("trace");
         let mut settings =
@@ -158,7 +160,8 @@ impl Base {
         counted
     }
 
-    /// Opens what was left, recovers, and looks whether it is one or the other. Gives whether it was done.
+    /// Opens the remains, recovers, and checks that the folder is one or the other. Returns whether
+    /// the restore was done.
     pub(super) fn check(&self) -> Result<bool, String> {
         let (engine, workspace) = open(&self.dir).map_err(|e| format!("opening: {e}"))?;
         let recovered = workspace.recover(&engine, "t", &none());
@@ -183,7 +186,7 @@ impl Base {
         if messages != u64::from(!done) {
             return Err(format!("I9: {messages} messages, done {done}"));
         }
-        // And it goes on from there, the other way.
+        // And from there a restore in the other direction.
         let went = match done {
             true => workspace.undo(&engine, "t", &none()),
             false => {

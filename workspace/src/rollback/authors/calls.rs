@@ -9,7 +9,7 @@ pub(super) struct Calls {
     all: Vec<Call>,
     /// First capture by an agent: from there on, each change of the run is within a call.
     agent: Option<usize>,
-    /// Restores, switches, captures of presents and other ends of what is certain about calls.
+    /// Restores, switches, captures of presents and other ends of the certainty about calls.
     cuts: Vec<usize>,
 }
 
@@ -58,7 +58,7 @@ impl Calls {
                     (Role::After, Some(id)) => calls.after(id, moment, n, since),
                     (Role::Within, Some(id)) => {
                         calls.after(id, moment, n, since);
-                        // The part behind the capture ends at a later one.
+                        // The part after the capture ends at a later one.
                         calls.all.push(Call::new(id, moment, n, true));
                     }
                     (Role::Present, _) => calls.cuts.push(n),
@@ -133,7 +133,7 @@ impl Calls {
         self.all.iter().any(|call| call.is_doubtful_within(from, to))
     }
 
-    /// Returns the authors of changes while calls of other sessions were open: paths tell.
+    /// Returns the authors of changes while calls of other sessions were open: paths decide.
     fn shared(&self, from: usize, to: usize) -> Blame {
         let is_untold =
             |call: &Call| call.doubt > Doubt::During && call.is_doubtful_within(from, to);
@@ -162,7 +162,7 @@ impl Calls {
         begins && ends && !is_cut && !call.is_from_elsewhere
     }
 
-    /// Returns the last call with this id, if no capture came after it.
+    /// Returns the last call with this id, if no capture followed it.
     fn open(&mut self, id: &str) -> Option<&mut Call> {
         let last = self.all.iter_mut().rev().find(|call| call.id == id);
         last.filter(|call| call.after.is_none() && !call.is_over)
@@ -214,7 +214,7 @@ impl Calls {
         }
     }
 
-    /// Closes the calls of a run that ended: a capture came.
+    /// Closes the calls of a run that ended, at a capture.
     fn end_of_run(&mut self, n: usize) {
         for call in self.all.iter_mut().filter(|call| call.run_ended && call.closed.is_none()) {
             call.closed = Some(n);

@@ -20,7 +20,7 @@ const LOOKED_BACK: u64 = 4096;
 /// Maximum number of restores that a history follows to other lineages.
 const RESTORES_MAX: usize = 256;
 
-/// One thing that the log says.
+/// One fact of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Moment {
     pub(super) offset: Offset,
@@ -31,7 +31,7 @@ pub(super) struct Moment {
     pub(super) is_unsure: bool,
     /// The changes around its call that a capture leaves unknown.
     pub(super) doubt: Doubt,
-    /// Paths that its call, and those of other sessions that were open, may have changed.
+    /// Paths that its call, and calls of other sessions that were open, may have changed.
     pub(super) reaches: Reaches,
     pub(super) what: What,
 }
@@ -64,7 +64,7 @@ pub(super) enum What {
 pub(super) enum Doubt {
     #[default]
     Nothing,
-    /// The changes during the call, but for what paths tell: another session's call was open.
+    /// The changes during the call, except where paths decide: another session's call was open.
     During,
     /// Those before the capture that precedes the call, too: the tool may have begun before it.
     Before,
@@ -113,7 +113,7 @@ impl<'a> Folder<'a> {
         let mut between: Vec<_> = kept
             .map(|(lineage, kept)| (lineage, kept.from, What::Jumped { root: kept.root }))
             .collect();
-        // A restore that was given up left the folder as it was found.
+        // An abandoned restore left the folder as it was found.
         for past in engine.restores().of_task(task.id())? {
             if past.ended.is_some_and(|ended| ended.outcome == RestoreOutcome::GivenUp) {
                 between.push((past.begun.from, past.begun.head, What::Unread));
@@ -149,7 +149,7 @@ impl<'a> Folder<'a> {
         let from = to.saturating_sub(LOOKED_BACK).max(lineage.info()?.begin).min(to);
         let (moments, joints) = self.read(lineage, from, (end, with_mark))?;
         let goes_elsewhere = |joint: &&Joint| match joint.restored.scope {
-            // The lineage begins where the folder was taken back to.
+            // The lineage begins at the state to which the folder was restored.
             Scope::All => false,
             Scope::Files => true,
             Scope::State => joint.is_captured,
@@ -160,7 +160,7 @@ impl<'a> Folder<'a> {
         let restored = &last.restored;
         let source = match restored.scope {
             Scope::State => (restored.from, restored.head, false),
-            // The mark of the restored checkpoint tells what its capture is.
+            // The mark of the restored checkpoint shows the purpose of its capture.
             _ => (restored.lineage, restored.offset, restored.checkpoint.is_some()),
         };
         let before = match more.checked_sub(1) {
@@ -223,7 +223,7 @@ impl<'a> Folder<'a> {
         Ok(reading.end())
     }
 
-    /// Returns what the log of the task tells about a lineage between two offsets.
+    /// Returns the facts of the task's log about a lineage between two offsets.
     fn between(
         &self,
         lineage: LineageId,
@@ -245,7 +245,7 @@ impl Moment {
         Self { offset, actor: None, call: None, is_unsure: false, doubt, reaches, what }
     }
 
-    /// Adds to a capture what its mark says.
+    /// Adds the facts of its mark to a capture.
     fn belong_to(
         &mut self,
         purpose: Role,
@@ -315,7 +315,7 @@ impl Reading {
                 }
                 self.push(offset, header, None, What::Restored);
             }
-            // Events of a user, and those of the engine, change no files.
+            // Events of a user, and events of the engine, change no files.
             Some(Body::GuidanceGiven(_) | Body::LineageOpened(_)) => {}
             Some(Body::Message(said)) if said.role == "user" => {}
             Some(_) => self.push(offset, header, None, What::Ran),
@@ -332,7 +332,7 @@ impl Reading {
         self.moments.last_mut().filter(|last| last.offset + 1 == offset)
     }
 
-    /// Returns the purpose of a capture, as far as the events before it tell.
+    /// Returns the purpose of a capture, as far as the events before it show.
     fn role(&mut self, offset: Offset) -> Role {
         // A restore and its capture are in one commit.
         match self.right_before(offset).map(|last| &last.what) {

@@ -33,7 +33,7 @@ pub(super) struct Present<'a> {
 ///
 /// # Errors
 ///
-/// Those of a read. What is lost or damaged is no error: then authors are unknown.
+/// Errors of a read. Lost or damaged captures are no error: then authors are unknown.
 pub(super) fn authors(
     engine: &Engine,
     contents: &dyn Contents,
@@ -74,7 +74,7 @@ fn known(
         at_folder: target.folder.as_bytes().to_vec(),
         is_sure: is_known,
     };
-    // Without the point in the history, it begins with the last capture that is no present.
+    // Without the point in the history, it begins with the last capture that is not a present.
     let begin = moments.iter().rposition(|moment| moment.what.is_known_to_the_folder());
     let mut last = None;
     let mut named = None;
@@ -135,7 +135,7 @@ impl Path<'_> {
     fn go(&mut self, Hash(root): Hash, author: &Blame) -> Result<bool> {
         let done = tree::capture(self.contents, &ChunkId(root)).and_then(|capture| {
             let folder = capture.folder.as_bytes();
-            // Between two captures of the folder, one of another folder says nothing.
+            // Between two captures of the folder, one of another folder is not evidence.
             if self.folder.is_some_and(|here| here == self.at_folder && here != folder) {
                 return Ok(false);
             }

@@ -44,14 +44,14 @@ pub(super) struct Reaches {
 }
 
 impl Reaches {
-    /// Returns the reaches that a mark of a call tells.
+    /// Returns the reaches in a mark of a call.
     pub(super) fn of(facts: Option<&Value>, is_shared: bool) -> Self {
         let fact = |name: &str| facts.and_then(|facts| facts.get(name));
         let others = if is_shared { Reach::of(fact("others")) } else { Reach::default() };
         Self { own: Reach::of(fact("paths")), others }
     }
 
-    /// Returns those of a call without a mark.
+    /// Returns the reach of a call without a mark.
     pub(super) fn unmarked() -> Self {
         Self::of(None, false)
     }

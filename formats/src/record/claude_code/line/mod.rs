@@ -63,7 +63,7 @@ pub fn read(text: &str) -> Result<SessionLine, String> {
         ..SessionLine::default()
     };
     let begins = line.side && line.parent.is_none();
-    // Lines of `--output-format stream-json` name no parent; those of agents are kept as they are.
+    // Lines of `--output-format stream-json` name no parent; lines of agents keep their form.
     line.follows = fields.get("session_id").is_some() && fields.get("parentUuid").is_none();
     let is_of_agent = line.follows && fields.text("parent_tool_use_id").is_some();
     let message = if is_of_agent { None } else { message(&mut fields, begins) };
@@ -159,7 +159,7 @@ fn is_untyped(text: &str) -> bool {
     UNTYPED.iter().any(|own| text.starts_with(own))
 }
 
-/// Returns `true` if a line says that it does not come from the user.
+/// Returns `true` if a line is marked as not coming from the user.
 fn is_notice(fields: &Object) -> bool {
     let origin = fields.get("origin").and_then(|own| serde_json::from_str(own.text()).ok());
     let kind = origin.and_then(|origin: Object| origin.text("kind"));

@@ -26,8 +26,8 @@ use crate::record::session::line::{
 
 /// Name of the extra field and of the application events.
 pub const NAME: &str = "codex";
-/// Beginnings of messages of the role `user` that Codex writes itself. Newer versions say so in the
-/// message.
+/// Beginnings of messages of the role `user` that Codex writes itself. Newer versions mark them in
+/// the message.
 const OWN: [&str; 9] = [
     "# AGENTS.md instructions",
     "<environment_context>",
@@ -161,7 +161,7 @@ fn is_text(block: &Object) -> bool {
     matches!(block.text("type").as_deref(), Some("input_text" | "output_text" | "text"))
 }
 
-/// Returns a message with the line, without what is in the message, among its extra fields.
+/// Returns a message with the line, without the parts in the message, among its extra fields.
 fn message(role: String, content: Option<Json>, line: &Object) -> Body {
     let mut extra = Object::default();
     if let Ok(line) = Json::from_value(line) {
@@ -258,7 +258,7 @@ fn put_back(payload: &mut Object, event: &Body) -> Option<()> {
         },
         _ => return Some(()),
     };
-    // What is no text stays in the item.
+    // A value that is not a text stays in the item.
     if payload.get(name)?.is_null() {
         payload.replace(name, value)?;
     }

@@ -128,7 +128,7 @@ impl Chat {
         }
         match has_line {
             true => Part::Back(back),
-            // The message is known from a list only: nothing says where it was.
+            // The message is known from a list only: its place is unknown.
             false => Part::Nothing,
         }
     }
@@ -145,7 +145,7 @@ impl Chat {
         self.message(&message, added, Some(fields));
     }
 
-    /// Adds what is new in a message. Its text is taken out of its line.
+    /// Adds the new part of a message. Its text is taken out of its line.
     fn message(&mut self, message: &Object, added: &mut Added, line: Option<&mut Object>) {
         let Some(id) = message.text("id") else { return };
         let has_line = line.is_some();

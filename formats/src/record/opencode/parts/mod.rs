@@ -8,8 +8,8 @@
 //! the end of a message Application: its info, and the usage of an answer
 //! ```
 //!
-//! Each line has an Application `opencode` with what it is made of, word for word: the object of
-//! the session, a message or a part, in a field `session`, `message` or `part`.
+//! Each line has an Application `opencode` with its source, word for word: the object of the
+//! session, a message or a part, in a field `session`, `message` or `part`.
 //!
 //! The last message may still be written: its lines end before the first part that is not complete.
 
@@ -34,11 +34,11 @@ pub struct Document {
     pub lines: Vec<SessionLine>,
     /// Number and reason of each message that cannot be read.
     pub bad: Vec<(usize, String)>,
-    /// Number of the first message that is not complete. Nothing behind it is read.
+    /// Number of the first incomplete message. The reading ends before it.
     pub open: Option<usize>,
 }
 
-/// Returns the lines of a document, or the reason why it is none.
+/// Returns the lines of a document, or the reason why it is not one.
 pub fn read(text: &str) -> Result<Document, String> {
     let document: Object =
         serde_json::from_str(text).map_err(|error| format!("not an export: {error}"))?;

@@ -1,6 +1,6 @@
 //! A session file that an agent is still writing.
 //!
-//! The file stays open between two calls, so that each one reads only what is new. A tail that is
+//! The file stays open between two calls, so that each one reads only the new part. A tail that is
 //! opened anew begins at the first line, as an import does: recorded lines are recognized by their
 //! keys.
 
@@ -71,7 +71,7 @@ pub struct SessionTail {
     path: PathBuf,
     task: String,
     user: String,
-    /// `None` until the file is there, and after an error.
+    /// `None` until the file exists, and after an error.
     reading: Option<Reading>,
 }
 
@@ -176,7 +176,7 @@ impl SessionTail {
     }
 }
 
-/// Opens a regular file; `None` if it is not there.
+/// Opens a regular file; `None` if it does not exist.
 fn open(path: &Path) -> Result<Option<(File, Metadata)>> {
     // A pipe would wait for its writer.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();

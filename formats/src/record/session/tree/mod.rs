@@ -14,7 +14,7 @@
 //!
 //! A parent that another file of the session has is placed where it is recorded.
 //!
-//! In formats without parents each line follows the one before it, until the session goes back.
+//! In formats without parents each line follows the one before it, until a rewind.
 
 use std::collections::{HashMap, HashSet};
 
@@ -82,11 +82,11 @@ pub struct Tree {
     agents: HashMap<Key, LineIndex>,
     /// Branch of the last line of the main conversation.
     current: BranchNo,
-    /// The line that the next one continues from, after the session went back.
+    /// The line that the next one continues from, after a rewind of the session.
     back: Option<LineIndex>,
     /// Number of prompts that were passed over, by the line before them.
     skipped: HashMap<LineIndex, u64>,
-    /// Recorded lines that others follow, of another file of the session.
+    /// Recorded lines that others follow, in another file of the session.
     followed: HashSet<LineIndex>,
     /// True if the first line belongs to a side conversation, which is then the main one.
     all_side: Option<bool>,
@@ -232,7 +232,7 @@ impl Tree {
         self.note_calls(talk, self.placed(at).branch, at);
     }
 
-    /// Places a line after the last one, or after the one that the session went back to.
+    /// Places a line after the last one, or after the one that the session returned to.
     fn follow(&mut self, line: &SessionLine) -> (Spot, LineIndex) {
         let none = Talk::default();
         let talk = match &line.part {
@@ -253,7 +253,7 @@ impl Tree {
         (spot, place)
     }
 
-    /// Returns the line that the next one continues from, if the session goes back there.
+    /// Returns the line that the next one continues from, if the session can return there.
     fn back_to(&mut self, back: &Back) -> Option<LineIndex> {
         let mut at = self.back.unwrap_or_else(|| self.tip(self.current).place);
         let mut left = match back {

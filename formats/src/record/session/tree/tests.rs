@@ -54,7 +54,7 @@ fn results_of_calls_made_together_stay_on_the_branch_of_the_calls() {
         line("ra", "a", result("1")),
         line("rb", "b", result("2")),
         message("c", "rb"),
-        // The call was answered before: the user went back.
+        // The call was answered before: the user rewound the session.
         line("again", "a", result("1")),
     ];
     let expected = [Spot::End(0); 5].into_iter().chain([fork(1, 1, false)]);
@@ -83,7 +83,7 @@ fn a_prompt_that_is_passed_over_counts_where_the_session_goes_back() {
     let follows = |part: Part| SessionLine { follows: true, part, ..SessionLine::default() };
     let prompt = || follows(Part::Message(Talk { prompt: Some("p".into()), ..Talk::default() }));
     let back = |prompts: u64| follows(Part::Back(Back::Prompts(prompts)));
-    // Two prompts, of which the second is passed over, and one or two are taken back.
+    // Two prompts, of which the second is skipped, and one or two are rewound.
     for (prompts, behind) in [(1, None), (2, Some(0))] {
         let mut tree = Tree::new(1);
         tree.place(&prompt());

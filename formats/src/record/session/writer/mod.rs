@@ -229,7 +229,7 @@ impl Session {
         let mut order = self.order(branch, line, name)?;
         if let (true, Order::Late { .. }, Some(own)) = (self.parts(line), &order, place) {
             self.check_is_not_elsewhere(line, name)?;
-            // The lines that follow were taken back, or continue the same line.
+            // The lines that follow were rewound, or continue the same line.
             let spot = self.tree.part(own, line);
             branch = self.branch(spot, line, name)?;
             order = self.order(branch, line, name)?;

@@ -38,7 +38,7 @@ impl Session {
         Ok(is_possible && !self.branches.had(&self.key(name))?)
     }
 
-    /// Returns `true` for a line that continues one which the agent took back since.
+    /// Returns `true` for a line that continues one which the agent rewound since.
     pub(super) fn is_of_lost_line(&self, line: &SessionLine) -> Result<bool> {
         let is_possible = self.format.is_rewritten && line.part == Part::Nothing;
         match line.parent.as_deref().filter(|parent| is_possible && !self.tree.has(parent)) {
@@ -50,8 +50,8 @@ impl Session {
     /// Returns `true` for a line that may be missing between recorded ones, such as a repeated text
     /// that an earlier version did not record.
     pub(super) fn may_miss(&self, line: &SessionLine, again: bool) -> bool {
-        // Gemini CLI writes a second file for a session, which has no message. Lines that a file
-        // written anew has more are no messages either.
+        // Gemini CLI writes a second file for a session, without messages. Additional lines of a
+        // rewritten file are not messages either.
         let is_possible = self.format.format == Format::GeminiCli || self.format.is_rewritten;
         again || (is_possible && line.part == Part::Nothing)
     }
@@ -84,7 +84,7 @@ impl Session {
         Ok(())
     }
 
-    /// Places a line where it is recorded, if nothing before it in this file says where it belongs,
+    /// Places a line where it is recorded, if nothing before it in this file determines its place,
     /// or a line that continues it came before. Returns `true` if it is not to be written.
     pub(super) fn is_recalled(&mut self, line: &SessionLine) -> Result<bool> {
         let Some(uuid) = line.uuid.as_deref().filter(|_| line.is_message()) else {
@@ -106,7 +106,7 @@ impl Session {
         Ok(true)
     }
 
-    /// Refuses a line that says something else than what is recorded of it.
+    /// Refuses a line whose content differs from its record.
     fn check_is_same(
         &self,
         branch: BranchNo,
@@ -199,7 +199,7 @@ impl Session {
         line.time_us.is_some_and(|time_us| time_us > last_us)
     }
 
-    /// Puts a line behind all recorded ones of a branch.
+    /// Puts a line after all recorded ones of a branch.
     pub(super) fn put_behind(
         &mut self,
         branch: BranchNo,
@@ -245,7 +245,7 @@ impl Session {
             return Ok(false);
         }
         if !is_same(&bodies, &line.events) {
-            // The engine says so.
+            // The engine reports it.
             return Ok(false);
         }
         let before = self.tree.step(branch) - u64::from(own.is_some());
@@ -268,7 +268,7 @@ impl Session {
             return Ok(Order::Recorded(events));
         }
         if !line.follows && !self.format.is_rewritten && line.part == Part::Nothing {
-            // No line continues from it: it may be behind any other.
+            // No line continues from it: it may follow any other.
             return Ok(Order::New);
         }
         self.settle_all()?;

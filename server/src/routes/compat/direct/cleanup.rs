@@ -7,13 +7,13 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use milepost::Engine;
 use milepost::retention::{Policy, RetentionReport, TaskRetained};
+use milepost_service::operations::back_up;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{DirectAnswer, WrongForm, check_thread, check_user, has_thread, no_thread};
 use crate::app::App;
 use crate::auth::Caller;
-use crate::backups::Backups;
 use crate::error::ApiError;
 use crate::extract::{Nothing, OptionalJson, Query};
 use crate::forms::utc_seconds;
@@ -109,10 +109,12 @@ pub(super) async fn cleanup(
         (None, Some(user)) => Target::User(user),
         (None, None) => Target::All,
     };
-    let backups = asked.backup.then(|| app.options.backups.clone());
+    if asked.backup {
+        app.options.check_backups()?;
+    }
+    let backup = asked.backup;
     let (now, trim) = (app.now_us(), asked.trim);
-    let cleaned =
-        app.work(move |engine| clean(engine, &caller, target, (keep, trim, backups.as_ref()), now));
+    let cleaned = app.work(move |engine| clean(engine, &caller, target, (keep, trim, backup), now));
     Ok(Json(DirectAnswer::well("Checkpoint清理完成", cleaned.await?)))
 }
 
@@ -120,7 +122,7 @@ fn clean(
     engine: &Engine,
     caller: &Caller,
     target: Target,
-    (keep, trim, backups): (usize, bool, Option<&Backups>),
+    (keep, trim, backup): (usize, bool, bool),
     now_us: u64,
 ) -> Result<Cleaned, ApiError> {
     let policy = Policy::new().keep(keep).marks_only(!trim).keep_lineages(true);
@@ -150,7 +152,7 @@ fn clean(
     if plan.tasks.iter().any(others) {
         return Err(no_thread(milepost::Error::not_found(format!("there is no task `{target}`"))));
     }
-    let backup = backups.map(|backups| backups.make(engine, &plan)).transpose()?.flatten();
+    let backup = if backup { back_up(engine, &plan)? } else { None };
     let RetentionReport { tasks, .. } = engine.retention().apply(&plan, &mut |_, _| {})?;
     let first = tasks.first().and_then(|task| task.error.as_ref());
     if let Some(first) = first

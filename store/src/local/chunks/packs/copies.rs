@@ -45,7 +45,7 @@ pub(crate) fn path_of(dir: &Path, pack: u32) -> PathBuf {
     files::numbered_path(dir, u64::from(pack), "copy")
 }
 
-/// Returns the numbers and paths of packs that are there, or whose copy is.
+/// Returns the numbers and paths of existing packs, and of packs with a copy.
 pub(super) fn numbered(dir: &Path) -> Result<Vec<(u32, PathBuf)>> {
     let mut numbers: Vec<u64> = Vec::new();
     for extension in ["pack", "copy"] {
@@ -74,7 +74,7 @@ pub(super) fn length_of(path: &Path) -> Result<u64> {
     }
 }
 
-/// Writes a pack or a copy that is missing or cut out of the other one. Returns what was damaged.
+/// Writes a pack or a copy that is missing or cut out of the other one. Returns the damage.
 pub(super) fn restore_cut(
     dir: &Path,
     pack: u32,
@@ -166,7 +166,7 @@ fn mend_copy(dir: &Path, pack: u32, end: u64, record: Record<'_>) -> Result<Opti
 }
 
 /// Empties a pack and its copy. The copy is marked first: no entry of the pack comes back from it,
-/// and an opening completes what was interrupted.
+/// and an opening completes an interrupted call.
 pub(super) fn empty(dir: &Path, pack: u32) -> Result<()> {
     let (path, copy) = (files::numbered_path(dir, u64::from(pack), "pack"), path_of(dir, pack));
     let io = |path: &Path, done: io::Result<()>| done.map_err(|e| files::io("empty", path, &e));
@@ -244,7 +244,7 @@ fn copy_range(dir: &Path, pack: u32, range: Range<u64>) -> Result<()> {
     let (Some(file), false) = (open_if_there(&path)?, range.is_empty()) else { return Ok(()) };
     let target = files::open_rw(&copy)?;
     let io = |e| files::io("write", &copy, &e);
-    // Also what is there already: a failed sync may have lost it.
+    // Existing bytes too: a failed sync may have lost them.
     walk(&path, [Some(&file), None], range.clone(), &mut |at, entry, _| match entry.is_group {
         true => Ok(()),
         false => target.write_all_at(&entry.bytes, at).map_err(io),
@@ -317,8 +317,7 @@ impl Packs {
         self.state.lock().copied
     }
 
-    /// Mends chunks of a pack that the index names, each from its other copy. Returns what was
-    /// damaged.
+    /// Mends chunks of a pack that the index names, each from its other copy. Returns the damage.
     pub(crate) fn mend(
         &self,
         pack: u32,
@@ -362,7 +361,7 @@ impl Packs {
         }
     }
 
-    /// Returns the bytes of an entry that is moved: those of the copy if the pack's are damaged.
+    /// Returns the bytes of an entry that is moved: the copy's bytes if the pack's are damaged.
     pub(crate) fn intact_bytes(&self, id: &ChunkId, place: Location) -> Result<Vec<u8>> {
         let bytes = self.read_bytes(id, place);
         if place.member.is_some() || bytes.as_ref().is_ok_and(|entry| is_entry_of(id, entry)) {

@@ -12,8 +12,8 @@ use crate::cache::InMemory;
 use crate::local::chunks::packs::Packs;
 use crate::local::location::Location;
 
-/// The maximum stored bytes of a chunk in no group that stays unpacked: bodies that came again.
-/// Large ones are read once.
+/// The maximum stored bytes of an ungrouped chunk that stays unpacked: repeated bodies. Large ones
+/// are read once.
 const CACHED_MAX: u32 = 64 << 10;
 
 /// An unpacked entry of a pack.

@@ -144,7 +144,7 @@ impl IntactEntry {
     }
 }
 
-/// Returns the intact entry at a byte, if there is one. A failed read is no damage.
+/// Returns the intact entry at a byte, if there is one. A failed read is not damage.
 fn intact_at(path: &Path, file: &File, at: u64) -> Result<Option<IntactEntry>> {
     let is_read = |entry: &mut [u8]| match file.read_exact_at(entry, at) {
         Ok(()) => Ok(true),
@@ -198,8 +198,8 @@ pub(crate) fn placed(id: &ChunkId, place: Location) -> (u64, IdPrefix) {
     (place.at, *id.0.first_chunk().unwrap_or(&[0; 8]))
 }
 
-/// Reads every chunk of a pack. Returns, in order, those of entries whose chunks are all intact.
-/// Bytes between them belong to no complete entry.
+/// Reads every chunk of a pack. Returns, in order, the entries whose chunks are all intact. Bytes
+/// between them belong to no complete entry.
 pub(crate) fn intact_in(path: &Path, pack: u32) -> Result<Vec<(u64, IdPrefix)>> {
     let file = files::open_read(path)?;
     let mut found = Vec::new();
@@ -208,7 +208,7 @@ pub(crate) fn intact_in(path: &Path, pack: u32) -> Result<Vec<(u64, IdPrefix)>> 
     let entries = found.chunk_by(|(_, a), (_, b)| a.at == b.at);
     for (place, chunks) in entries.filter_map(|all| all.first().map(|(_, place)| (place, all))) {
         let mut entry = vec![0; place.len as usize];
-        // A compaction moved the chunks of an entry that is gone; an unreadable one is damaged.
+        // A compaction moved the chunks of a missing entry; an unreadable one is damaged.
         let read = file.read_exact_at(&mut entry, place.at);
         if read.is_ok() && holds(&entry, chunks) {
             intact.extend(chunks.iter().map(|(id, place)| placed(id, *place)));

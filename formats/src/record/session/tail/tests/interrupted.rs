@@ -21,7 +21,7 @@ fn made(steps: &[(prop::sample::Index, bool, bool)]) -> Vec<String> {
     lines
 }
 
-/// Returns the lines of a session of Codex: prompts, and how many are taken back.
+/// Returns the lines of a session of Codex: prompts, and rewinds by a number of them.
 fn codex(steps: &[u8]) -> Vec<String> {
     let line = |kind: &str, payload: String| format!(r#"{{"type":"{kind}","payload":{payload}}}"#);
     let mut lines = vec![line("session_meta", r#"{"id":"s","cwd":"/x"}"#.into())];
@@ -45,7 +45,7 @@ fn codex(steps: &[u8]) -> Vec<String> {
     lines
 }
 
-/// Returns the lines of a session of Gemini CLI: prompts, and messages that it goes back before.
+/// Returns the lines of a session of Gemini CLI: prompts, and rewinds to before earlier messages.
 fn gemini(steps: &[u8]) -> Vec<String> {
     let mut lines = vec![r#"{"sessionId":"s","projectHash":"h"}"#.to_owned()];
     for (at, step) in steps.iter().enumerate() {
@@ -91,7 +91,7 @@ fn a_file_that_the_agent_wrote_anew_continues_in_a_lineage() {
     place.write(&lines);
     let mut tail = place.tail();
     tail.read_on(TailStop::End).unwrap();
-    // The second prompt is taken back, and another one comes.
+    // The second prompt is rewound, and another one comes.
     let again = lines[3].replace("\"u3\"", "\"v3\"").replace("p3", "again");
     place.write(&[&lines[..3], &[again]].concat());
     assert_eq!(tail.read_on(TailStop::End).unwrap().checkpoints, 1);

@@ -179,7 +179,7 @@ fn only_complete_lines_are_read_and_the_file_need_not_be_there() {
     place.add(rest);
     assert_eq!(tail.read_on(TailStop::End).unwrap().lines, 1);
     assert_eq!(place.said(), ["a", "b"]);
-    // What is left of a file that was removed is read.
+    // The rest of a removed file can still be read.
     place.add(&text(&[answered("c", "b")]));
     fs::remove_file(place.path()).unwrap();
     assert_eq!(tail.read_on(TailStop::End).unwrap().lines, 1);
@@ -361,7 +361,7 @@ fn a_mark_of_an_interrupted_reading_is_found_behind_other_events() {
     let place = Place::new();
     let task = place.engine.start_task("s", "ana").unwrap();
     task.append(hook_event(1)).unwrap();
-    // What a reading leaves that ends between the mark and its prompt.
+    // State of a reading that ends between the mark and its prompt.
     let mark = Mark::new().label("prompt-1").alias("a").actor("import");
     task.checkpoint(mark).unwrap();
     task.append(hook_event(2)).unwrap();
