@@ -93,7 +93,7 @@ impl Participant for Left {
 
     fn apply(&self, engine: &Engine, pending: &PendingRestore) -> Result<Vec<Body>> {
         self.cancel.cancel();
-        // What another thread would take for an interrupted restore.
+        // Another thread could take it for an interrupted restore.
         let restores = engine.restores();
         assert!(restores.pending()?.is_empty(), "it is under way");
         for refused in [restores.recover(pending, &[]), restores.abandon(pending, "no")] {

@@ -138,7 +138,7 @@ fn each_operation_is_told_with_its_states_and_whose_it_is() {
     assert_eq!(runs, ["req-7"; 3]);
 }
 
-/// A restore, a cleanup and an erasure name nobody: the handle does.
+/// Tests that a restore, a cleanup and an erasure take their user from the context of the handle.
 #[test]
 fn what_is_done_on_somebodys_behalf_says_so_in_events_and_audit() {
     let (engine, _) = crate::engine();
