@@ -30,7 +30,8 @@
 //! verification/      verification and anchors
 //! commit/            appends, the committer, watches
 //! history/           reads of tasks, lineages, events, states, checkpoints
-//! context  given_up  the context of a call
+//! context  conditions  cancel
+//!                    a call: its context, its conditions, its cancellation
 //! milepost-store     logs of records on disk
 //! ```
 //!
@@ -58,9 +59,10 @@
 //! # Ok::<(), milepost::Error>(())
 //! ```
 
+mod cancel;
 mod commit;
+mod conditions;
 mod context;
-mod given_up;
 mod handles;
 mod history;
 pub mod query;
@@ -170,12 +172,11 @@ pub mod clock {
     pub use milepost_store::clock::{Clock, ManualClock, SystemClock};
 }
 
-/// Settings of all calls of a thread: the context of their events, their conditions, and
-/// their cancellation.
+/// Settings of calls: the context of their events, their conditions, and their cancellation.
 pub mod calls {
-    pub use crate::commit::conditions::Conditions;
-    pub use crate::context::{Context, with_context};
-    pub use crate::given_up::{check_given_up, is_given_up, unless_given_up};
+    pub use crate::cancel::Cancel;
+    pub use crate::conditions::Conditions;
+    pub use crate::context::Context;
 }
 
 /// The store of an engine: the report of its opening, and its chunks, which participants use.

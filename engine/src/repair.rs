@@ -351,8 +351,8 @@ impl Engine {
             let origin = inner.catalog.task(task)?.origin;
             let id = LogId::control(task);
             let mut append = match log.head(id)? {
-                Some(_) => inner.log_append(id, origin),
-                None => inner.opening_append(id, origin),
+                Some(_) => self.log_append(id, origin),
+                None => self.opening_append(id, origin),
             };
             for control in &controls {
                 append.control(control, inner.now_us())?;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use milepost::calls::check_given_up;
+use milepost::calls::Cancel;
 
 use crate::checkpoint_folder;
 use crate::detect::{begins_as_run, foreign, from_content, is_results};
@@ -57,6 +57,7 @@ impl Input {
 pub fn look(
     path: &Path,
     format: Option<Format>,
+    cancel: &Cancel,
     progress: &mut dyn Progress,
 ) -> Result<Vec<Input>> {
     if path.as_os_str() == "-" {
@@ -68,7 +69,7 @@ pub fn look(
     let metadata = fs::metadata(path)
         .map_err(|error| Error::from(error).at(path.display()).remedied_by(Remedy::CheckPath))?;
     if metadata.is_dir() {
-        return in_folder(path, format, progress);
+        return in_folder(path, format, cancel, progress);
     }
     if format.is_some() {
         return Ok(vec![Input::Run(path.to_owned())]);
@@ -100,11 +101,12 @@ fn is_trajectory(path: &Path) -> bool {
 fn in_folder(
     path: &Path,
     format: Option<Format>,
+    cancel: &Cancel,
     progress: &mut dyn Progress,
 ) -> Result<Vec<Input>> {
     let is_own = format.is_none() && checkpoint_folder::has_files(path);
     let mut found = Found { format, only_lines: is_own, ..Found::default() };
-    found.search(path, DEPTH_MAX)?;
+    found.search(path, DEPTH_MAX, cancel)?;
     let Found { mut inputs, sessions, others, .. } = found;
     if is_own {
         if sessions > 0 {
@@ -160,7 +162,7 @@ struct Found {
 impl Found {
     /// Searches a folder and its subfolders, without hidden entries, checkpoint files and links. A
     /// folder that cannot be read is an input, so that its error is reported when it is imported.
-    fn search(&mut self, folder: &Path, depth: usize) -> Result<()> {
+    fn search(&mut self, folder: &Path, depth: usize, cancel: &Cancel) -> Result<()> {
         let Ok(entries) = fs::read_dir(folder) else {
             self.inputs.push(Input::Run(folder.to_owned()));
             return Ok(());
@@ -168,7 +170,7 @@ impl Found {
         let mut entries: Vec<_> = entries.flatten().collect();
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
-            check_given_up()?;
+            cancel.check()?;
             let (path, name) = (entry.path(), entry.file_name());
             let is_hidden = name.as_encoded_bytes().starts_with(b".");
             let Ok(kind) = entry.file_type() else {
@@ -180,7 +182,7 @@ impl Found {
             }
             if kind.is_dir() {
                 match depth > 1 {
-                    true => self.search(&path, depth - 1)?,
+                    true => self.search(&path, depth - 1, cancel)?,
                     false => self.inputs.push(Input::Run(path.clone())),
                 }
             }

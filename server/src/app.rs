@@ -2,10 +2,9 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use milepost::calls::unless_given_up;
+use milepost::calls::Cancel;
 use milepost::clock::Clock;
 use milepost::{Engine, Result};
 use milepost_runtime::run::Checkpointer;
@@ -88,19 +87,23 @@ pub(crate) struct Shared {
 type SharedParts = (Arc<RwLock<Engine>>, Arc<Budgets>, Arc<Jobs>, Arc<Summaries>, Arc<Reader>);
 
 /// Sets its flag when dropped, after which the work has no caller.
-pub(crate) struct Waits(Arc<AtomicBool>);
+pub(crate) struct Waits(Cancel);
 
 impl Waits {
-    /// Creates it, and returns the flag for the work.
-    pub(crate) fn new() -> (Self, Arc<AtomicBool>) {
-        let given_up = Arc::new(AtomicBool::new(false));
-        (Self(Arc::clone(&given_up)), given_up)
+    /// Creates it for work that a flag cancels.
+    pub(crate) fn new(cancel: &Cancel) -> Self {
+        Self(cancel.clone())
+    }
+
+    /// Ends the wait: the work is done. What it has made, such as a source, may go on.
+    pub(crate) fn done(mut self) {
+        self.0 = Cancel::NEVER;
     }
 }
 
 impl Drop for Waits {
     fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.cancel();
     }
 }
 
@@ -283,14 +286,14 @@ impl App {
     ) -> Result<T, ApiError> {
         let (app, asked) = (self.clone(), RequestContext::now());
         // The flag is set when this future is dropped.
-        let (waits, given_up) = Waits::new();
+        let cancel = Cancel::new();
+        let waits = Waits::new(&cancel);
         let work = move || {
-            unless_given_up(&given_up, || {
-                RequestContext::on_behalf(asked.as_ref(), || work(&app.engine()))
-            })
+            let engine = app.engine().with_cancel(&cancel);
+            work(&RequestContext::engine(asked.as_ref(), &engine))
         };
         let done = tokio::task::spawn_blocking(work).await;
-        drop(waits);
+        waits.done();
         done.unwrap_or_else(|panic| {
             bug("", panic);
             Err(ApiError::Bug)
@@ -371,10 +374,11 @@ mod tests {
     #[tokio::test(flavor = "multi_thread")]
     async fn a_read_whose_caller_is_dropped_ends() {
         let (engine, app) = served();
-        let task = engine.start_task("t", "ana").unwrap();
+        engine.start_task("t", "ana").unwrap();
         let (begun, begins) = tokio::sync::oneshot::channel();
         let (ended, ends) = tokio::sync::oneshot::channel();
-        let work = app.work(move |_| {
+        let work = app.work(move |engine| {
+            let task = engine.task("t")?;
             let _ = begun.send(());
             let read = || task.read(0..)?.next().transpose();
             while read().is_ok() {}

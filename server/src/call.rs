@@ -130,7 +130,7 @@ pub(crate) async fn answered_by<C: Call>(
 ) -> Result<Response, ApiError> {
     let find = |call, view: &View<'_>, context: Option<&WriteContext>| {
         let answer = match context {
-            Some(context) => context.during(|| serve(call, view)),
+            Some(context) => serve(call, &view.under(context.conditions.clone())),
             None => serve(call, view),
         };
         answer.map(|answer| Found::New(None, answer))
@@ -198,10 +198,12 @@ fn untagged<C: Serve>(
 ) -> Result<Found<C::Answer>, ApiError> {
     let answer = match context {
         None => call.serve(view)?,
-        Some(context) => context.during(|| call.serve(view)).map_err(|error| match error {
-            Error::Engine(error) => refused(error),
-            other => other.into(),
-        })?,
+        Some(context) => {
+            call.serve(&view.under(context.conditions.clone())).map_err(|error| match error {
+                Error::Engine(error) => refused(error),
+                other => other.into(),
+            })?
+        }
     };
     Ok(Found::New(None, answer))
 }

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use milepost::calls::unless_given_up;
-
 use crate::app::App;
 use crate::error::{ApiError, bug};
 use crate::jobs::{ApiJobFailure, Job, JobRequest};
@@ -21,8 +19,9 @@ impl App {
         let work = {
             let (app, job) = (app.clone(), Arc::clone(&job));
             move || {
-                let run = || milepost_service::jobs::run(&app.engine(), &asked, &user, &*job);
-                unless_given_up(&job.given_up, || RequestContext::on_behalf(context.as_ref(), run))
+                let engine = app.engine().with_cancel(&job.cancel);
+                let engine = RequestContext::engine(context.as_ref(), &engine);
+                milepost_service::jobs::run(&engine, &asked, &user, &*job)
             }
         };
         tokio::spawn(async move {

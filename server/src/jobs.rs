@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use data_encoding::HEXLOWER;
-use milepost::calls::is_given_up;
+use milepost::calls::Cancel;
 use milepost_api::{
     Big, JobAsked, JobForm, JobNote, JobProgress, JobResult, JobState, Problem, Remedy, micros,
 };
@@ -47,7 +47,7 @@ pub(crate) struct Job {
     /// The idempotency key, and a hash of the request and its user.
     key: Option<(String, blake3::Hash)>,
     started_us: u64,
-    pub(crate) given_up: Arc<AtomicBool>,
+    pub(crate) cancel: Cancel,
     progress: Mutex<Option<JobProgress>>,
     notes: Mutex<Notes>,
     outcome: watch::Sender<Option<Arc<Outcome>>>,
@@ -161,7 +161,7 @@ impl Jobs {
             user: Arc::clone(&request.user),
             key,
             started_us: now_us,
-            given_up: Arc::default(),
+            cancel: Cancel::new(),
             progress: Mutex::default(),
             notes: Mutex::default(),
             outcome: watch::Sender::new(None),
@@ -192,7 +192,7 @@ impl Job {
 
     /// Asks the job to end.
     pub(crate) fn cancel(&self) {
-        self.given_up.store(true, Ordering::Relaxed);
+        self.cancel.cancel();
     }
 
     /// Waits until the job has ended.
@@ -272,7 +272,7 @@ pub(crate) struct ApiJobFailure {
 impl From<JobFailure> for ApiJobFailure {
     fn from(failure: JobFailure) -> Self {
         let JobFailure { error, remedy, result } = failure;
-        let is_given_up = is_given_up(&error);
+        let is_given_up = Cancel::is_cause_of(&error);
         Self { error: error.into(), is_given_up, remedy, result }
     }
 }

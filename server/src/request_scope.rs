@@ -9,7 +9,8 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName};
 use data_encoding::HEXLOWER;
-use milepost::calls::with_context;
+use milepost::Engine;
+use milepost::calls::Context;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -89,11 +90,11 @@ impl RequestContext {
         }
     }
 
-    /// Runs a closure on this thread in the context of a request.
-    pub(crate) fn on_behalf<T>(asked: Option<&Self>, work: impl FnOnce() -> T) -> T {
+    /// Returns the engine for a request: its events have the user and the request's id.
+    pub(crate) fn engine(asked: Option<&Self>, engine: &Engine) -> Engine {
         match asked {
-            Some(Self { user, id }) => with_context(user, &id.0, work),
-            None => work(),
+            Some(Self { user, id }) => engine.with_context(Context::of(user, &id.0)),
+            None => engine.clone(),
         }
     }
 }

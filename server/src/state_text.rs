@@ -5,6 +5,7 @@ use std::io;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use milepost::calls::Cancel;
 use milepost::state::Chunks;
 use milepost::{ErrorKind, Json};
 
@@ -100,6 +101,7 @@ pub(crate) struct StateText {
     last: Option<Part>,
     state: Arc<Folded>,
     chunks: Chunked,
+    cancel: Cancel,
 }
 
 struct Chunked(Arc<dyn Chunks>);
@@ -111,6 +113,16 @@ impl std::fmt::Debug for Chunked {
 }
 
 impl StateText {
+    fn new(state: Arc<Folded>, chunks: Arc<dyn Chunks>) -> Self {
+        let (parts, chunks) = (VecDeque::new(), Chunked(chunks));
+        Self { parts, last: None, state, chunks, cancel: Cancel::NEVER }
+    }
+
+    /// Sets the flag that ends the reads.
+    pub(crate) fn cancelled_by(self, cancel: &Cancel) -> Self {
+        Self { cancel: cancel.clone(), ..self }
+    }
+
     /// Creates the text of a state or of a part; `NotFound` if the part does not exist.
     pub(crate) fn of(
         point: &PointForm,
@@ -118,7 +130,7 @@ impl StateText {
         pointer: Option<&Pointer>,
         chunks: Arc<dyn Chunks>,
     ) -> Result<Self, ApiError> {
-        let mut text = Self { parts: VecDeque::new(), last: None, state, chunks: Chunked(chunks) };
+        let mut text = Self::new(state, chunks);
         let point = serde_json::to_string(point).map_err(|_| ApiError::Bug)?;
         text.push(format!("{{\"point\":{point},"));
         let Some(pointer) = pointer else {
@@ -180,7 +192,7 @@ impl StateText {
         messages: Option<u64>,
         chunks: Arc<dyn Chunks>,
     ) -> Result<Self, ApiError> {
-        let mut text = Self { parts: VecDeque::new(), last: None, state, chunks: Chunked(chunks) };
+        let mut text = Self::new(state, chunks);
         text.push(begin);
         text.push(",\"state\":".into());
         match messages {
@@ -264,6 +276,10 @@ fn written<T>(
 }
 
 impl Source for StateText {
+    fn cancel(&self) -> Cancel {
+        self.cancel.clone()
+    }
+
     fn next(&mut self) -> Result<Option<Vec<u8>>, ApiError> {
         let mut buffer = Vec::new();
         self.last = None;

@@ -10,7 +10,7 @@ use axum::body::{Body, Bytes};
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 use futures_core::Stream;
-use milepost::calls::unless_given_up;
+use milepost::calls::Cancel;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tracing::error;
@@ -32,6 +32,11 @@ pub(crate) const LONG: usize = 160 << 10;
 pub(crate) trait Source: Send + Unpin + 'static {
     /// Returns the next buffer; `None` at the end.
     fn next(&mut self) -> Result<Option<Vec<u8>>, ApiError>;
+
+    /// Returns the flag that ends its reads.
+    fn cancel(&self) -> Cancel {
+        Cancel::NEVER
+    }
 
     /// Makes `next` return its last buffer again, which was too long. Returns false if that is not
     /// possible.
@@ -95,11 +100,9 @@ impl<S: Source> Reader<S> {
             let one = self.app.permits.heavy(self.caller.of_token()).await;
             let (mut source, id) = (self.source, self.id.clone());
             // If the caller is dropped, the read ends early, and keeps its permit until then.
-            let (waits, given_up) = Waits::new();
-            let read =
-                spawn_blocking(move || (unless_given_up(&given_up, || source.next()), source, one));
-            let read = read.await;
-            drop(waits);
+            let waits = Waits::new(&source.cancel());
+            let read = spawn_blocking(move || (source.next(), source, one)).await;
+            waits.done();
             let (read, source, one) = read.map_err(|panic| {
                 bug(&id.0, panic);
                 ApiError::Bug
@@ -192,7 +195,6 @@ fn cut() -> io::Error {
 
 #[cfg(test)]
 mod tests {
-    use milepost::calls::check_given_up;
     use milepost::clock::SystemClock;
     use milepost::{Engine, Options};
     use tokio::sync::oneshot::{Sender, channel};
@@ -202,15 +204,19 @@ mod tests {
     use crate::tokens::Tokens;
 
     /// Reads until its caller is gone.
-    struct Endless(Option<(Sender<()>, Sender<()>)>);
+    struct Endless(Option<(Sender<()>, Sender<()>)>, Cancel);
 
     impl Source for Endless {
         fn next(&mut self) -> Result<Option<Vec<u8>>, ApiError> {
             let (begun, ended) = self.0.take().ok_or(ApiError::Bug)?;
             let _ = begun.send(());
-            while check_given_up().is_ok() {}
+            while self.1.check().is_ok() {}
             let _ = ended.send(());
             Err(ApiError::Bug)
+        }
+
+        fn cancel(&self) -> Cancel {
+            self.1.clone()
         }
     }
 
@@ -221,7 +227,7 @@ mod tests {
         let app = App::new(engine, tokens, options, Box::new(SystemClock)).unwrap();
         let caller = Caller::local();
         let ((begun, begins), (ended, ends)) = (channel(), channel());
-        let source = Endless(Some((begun, ended)));
+        let source = Endless(Some((begun, ended)), Cancel::new());
         let read = body(&app, &caller, RequestId("1".into()), source);
         tokio::select! {
             biased;

@@ -4,7 +4,6 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use milepost::calls::Conditions as Calls;
 use milepost::{Append, Appended, Detail, Error, ErrorKind};
 use milepost_api::Takes;
 use milepost_service::Conditions;
@@ -51,13 +50,6 @@ impl WriteContext {
     /// Adds the request's context and conditions to an append.
     pub(crate) fn conditioned(&self, append: Append) -> Append {
         self.conditions.on(append.user(&*self.caller.user).correlation(self.correlation()))
-    }
-
-    /// Runs a closure on this thread under the request's conditions.
-    pub(crate) fn during<T>(&self, work: impl FnOnce() -> T) -> T {
-        let Conditions { key, head } = self.conditions.clone();
-        let conditions = key.into_iter().fold(Calls::new(), Calls::key);
-        head.into_iter().fold(conditions, Calls::expect_head).during(work)
     }
 
     /// Refuses conditions that the request does not take.

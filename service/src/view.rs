@@ -4,6 +4,7 @@
 use std::cell::OnceCell;
 use std::ops::Deref;
 
+use milepost::calls::Conditions as Calls;
 use milepost::state::{ChangeLimits, Changes, diff_states_up_to};
 use milepost::{
     Append, Checkpoint, Engine, Error, ErrorKind, Hash, Json, Point, Result, RunState, Task,
@@ -37,6 +38,13 @@ impl Conditions {
     pub fn on(&self, append: Append) -> Append {
         let append = self.head.into_iter().fold(append, Append::expect_head);
         self.key.iter().fold(append, Append::key)
+    }
+
+    /// Returns the conditions as other calls of the engine take them.
+    pub fn of_call(&self) -> Calls {
+        let Self { key, head } = self.clone();
+        let conditions = key.into_iter().fold(Calls::new(), Calls::key);
+        head.into_iter().fold(conditions, Calls::expect_head)
     }
 }
 
@@ -82,10 +90,12 @@ impl<'a> View<'a> {
         Self { kept: Some(reader), ..self }
     }
 
-    /// Sets the conditions of a change.
+    /// Returns the view for a change under conditions.
     #[must_use]
-    pub fn under(self, conditions: Conditions) -> Self {
-        Self { conditions, ..self }
+    pub fn under(&self, conditions: Conditions) -> View<'_> {
+        let (shown, kept) = (self.shown.clone(), Some(self.reader()));
+        let (only, progress, own) = (self.only, self.progress, OnceCell::new());
+        View { engine: self.engine, shown, only, kept, own, conditions, progress }
     }
 
     /// Returns the conditions of a change.
@@ -148,7 +158,8 @@ impl<'a> View<'a> {
         if self.only.is_some_and(|only| only != id) {
             return Err(Error::invalid("the token is for another task"));
         }
-        self.engine.start_task_from(id, self.user().unwrap_or(user), initial)
+        let key = self.conditions.key.as_deref();
+        self.engine.start_task_from(id, self.user().unwrap_or(user), initial, key)
     }
 
     /// Copies a task. Without admin rights, `user` is ignored.
@@ -161,7 +172,8 @@ impl<'a> View<'a> {
             return Err(Error::invalid("the token is for another task"));
         }
         self.task(from)?;
-        self.engine.copy_task_for(from, id, self.user().unwrap_or(user))
+        let key = self.conditions.key.as_deref();
+        self.engine.copy_task_for(from, id, self.user().unwrap_or(user), key)
     }
 
     /// Returns the erasures of a point's task, as [`erasures`].

@@ -108,8 +108,8 @@ pub(crate) fn capture_for_call(
             workspace.capture_for_call(engine, task, mark.clone(), Some(key)).map(|_| ())
         }
         None => {
-            let mark = || task.checkpoint(mark.clone()).map(|_| ());
-            Conditions::new().key(key).during(mark)
+            let mark = mark.clone().conditions(Conditions::new().key(key));
+            task.checkpoint(mark).map(|_| ())
         }
     })
 }

@@ -125,7 +125,7 @@ impl Session {
             false => lineage::opened_with_files(&task)?,
         };
         if own != active {
-            engine.switch(&task.lineage_named(own)?)?;
+            engine.switch(&task.lineage_named(own)?).run()?;
         }
         Ok(())
     }

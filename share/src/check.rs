@@ -7,6 +7,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use data_encoding::BASE64;
 use flate2::read::GzDecoder;
 use milepost::LineageId;
+use milepost::calls::Cancel;
 use milepost_formats::Result;
 use milepost_formats::share_file::{
     EXPORT_ID, INDEX_ID, PIECE, ShareReader, VERSION, contents_tag, start_tag, version,
@@ -64,8 +65,8 @@ pub fn check(open: &dyn Fn() -> io::Result<Box<dyn Read>>) -> Result<Option<Inde
         return Ok(None);
     }
     let export = || -> io::Result<_> { Ok(ShareReader::new(begin()?.0, PIECE + LINE_MAX as u64)) };
-    let (is_keyed, is_copy) = kind_of(export()?)?;
-    let shown = Shown::of(export()?, is_copy)?;
+    let (is_keyed, is_copy) = kind_of(export()?, &Cancel::NEVER)?;
+    let shown = Shown::of(export()?, is_copy, &Cancel::NEVER)?;
     let index = Index::of(&shown)?;
     let made = texts(index.pieces.packed());
     // The lines have the writer's form: they were read twice.

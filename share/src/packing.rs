@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufReader, Read};
 
 use data_encoding::HEXLOWER;
-use milepost::calls::check_given_up;
+use milepost::calls::Cancel;
 use milepost::events::{Control, Parent};
 use milepost::ids::LogKind;
 use milepost::transfer::{ExportBody, ExportEvent, ExportItem, ExportTask, Import};
@@ -98,7 +98,7 @@ impl Packing<'_> {
             ExportWriter::begin(&mut sink, &header, Content::Withheld(&mut withholding))?;
         let mut export = self.engine.transfer().export(false)?;
         let done = export.task(self.task, &mut |item| -> Result<()> {
-            check_given_up()?;
+            self.engine.cancel().check()?;
             if let ExportItem::Event(event) = &item {
                 filling.note(event);
                 captures += u64::from(export_file::is_capture(event));
@@ -202,25 +202,25 @@ impl Shown {
 
 impl Packed {
     /// Imports the export into a store in memory.
-    pub fn shown(&self) -> Result<Shown> {
+    pub fn shown(&self, cancel: &Cancel) -> Result<Shown> {
         // The store in memory has no key.
         let is_copy =
             self.is_keyed || self.captures + self.withheld.events + self.withheld.trusted > 0;
-        Shown::of(self.pieces.reader(), is_copy)
+        Shown::of(self.pieces.reader(), is_copy, cancel)
     }
 }
 
 impl Shown {
     /// Imports an export into a store in memory. `is_copy` is set if that has other hashes.
-    pub fn of(export: impl Read, is_copy: bool) -> Result<Self> {
+    pub fn of(export: impl Read, is_copy: bool, cancel: &Cancel) -> Result<Self> {
         let options = Options::default().event_max(EVENT_MAX);
-        let engine = Engine::in_memory(options)?;
+        let engine = Engine::in_memory(options)?.with_cancel(cancel);
         let mut reader = ExportReader::new(BufReader::new(export), LINE_MAX);
         reader.header().map_err(damaged)?;
         let mut import = engine.transfer().import();
         let (mut found, mut ids, mut forks) = (None, BTreeMap::new(), BTreeMap::new());
         while let Some(line) = reader.next_line().map_err(damaged)? {
-            check_given_up()?;
+            cancel.check()?;
             match line {
                 ExportLine::Task(task) if is_copy => {
                     import.copy(&task.id, &task)?;
@@ -251,12 +251,12 @@ impl Shown {
 
 /// Returns `true` if the hashes of an export have a key, and if a store without a key can have the
 /// export as a copy only.
-pub fn kind_of(export: impl Read) -> Result<(bool, bool)> {
+pub fn kind_of(export: impl Read, cancel: &Cancel) -> Result<(bool, bool)> {
     let mut reader = ExportReader::new(BufReader::new(export), LINE_MAX);
     let is_keyed = reader.header().map_err(damaged)?.key.is_some();
     let mut is_copy = is_keyed;
     while let Some(line) = reader.next_line().map_err(damaged)? {
-        check_given_up()?;
+        cancel.check()?;
         if let ExportLine::Event(event) = line {
             is_copy |= matches!(event.body, ExportBody::Withheld { .. });
             is_copy |= export_file::is_capture(&event);

@@ -77,7 +77,7 @@ impl Share {
                 needed = needed.or(Some(packed.pieces.encoded_len()));
                 continue;
             }
-            let shown = packed.shown()?;
+            let shown = packed.shown(engine.cancel())?;
             let index = Index::of(&shown)?;
             let contents = Contents {
                 task: &shown.task,

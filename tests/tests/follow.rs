@@ -99,14 +99,14 @@ proptest! {
                     }
                 }
                 Step::Redo => {
-                    if let Err(error) = engine.redo("t") {
+                    if let Err(error) = engine.redo("t").run() {
                         prop_assert_eq!(error.kind(), ErrorKind::Invalid);
                     }
                 }
                 Step::Switch(to) => {
                     let lineages = task.lineages().unwrap();
                     let to = lineages[usize::from(to) % lineages.len()].id;
-                    engine.switch(&task.lineage_named(to).unwrap()).unwrap();
+                    engine.switch(&task.lineage_named(to).unwrap()).run().unwrap();
                 }
                 Step::Aside(at) => {
                     let point = task.point(1 + u64::from(at) % head).unwrap();

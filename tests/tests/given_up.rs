@@ -3,9 +3,8 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use milepost::calls::{check_given_up, unless_given_up};
+use milepost::calls::Cancel;
 use milepost::events::Message;
 use milepost::restore::{CaptureContext, PendingRestore, PrepareContext};
 use milepost::{Body, Engine, Error, ErrorKind, Mark, Options, Participant, Result, Scope};
@@ -29,8 +28,11 @@ fn capture(folder: &Path) -> JobAsked {
     })
 }
 
-fn gone() -> Arc<AtomicBool> {
-    Arc::new(AtomicBool::new(true))
+/// Returns the engine of a caller who has gone.
+fn gone(engine: &Engine) -> Engine {
+    let cancel = Cancel::new();
+    cancel.cancel();
+    engine.with_cancel(&cancel)
 }
 
 #[test]
@@ -41,11 +43,12 @@ fn a_capture_that_is_given_up_appends_nothing_and_the_next_one_is_whole() {
         std::fs::write(folder.join(format!("{at}.txt")), at.to_string()).unwrap();
     }
     engine.start_task("t", "ana").unwrap();
-    let run = || milepost_service::jobs::run(&engine, &capture(&folder), "ana", &|_| {});
-    let failed = unless_given_up(&gone(), run).unwrap_err();
+    let run =
+        |engine: &Engine| milepost_service::jobs::run(engine, &capture(&folder), "ana", &|_| {});
+    let failed = run(&gone(&engine)).unwrap_err();
     assert_eq!(failed.error.kind(), ErrorKind::Unavailable, "{failed}");
     assert_eq!(engine.task("t").unwrap().head().unwrap().next, 1);
-    let JobResult::Capture(form) = run().unwrap() else { unreachable!() };
+    let JobResult::Capture(form) = run(&engine).unwrap() else { unreachable!() };
     assert_eq!((form.files.0, form.appended.is_some()), (100, true));
 }
 
@@ -58,11 +61,11 @@ fn a_compaction_that_is_given_up_changes_nothing_and_the_next_one_ends() {
     }
     let state = || engine.run_state(&engine.point("t").unwrap()).unwrap().messages.len();
     let compact = JobAsked::Compact(CompactAsked { dry_run: false, force: true });
-    let run = || milepost_service::jobs::run(&engine, &compact, "ana", &|_| {});
-    let failed = unless_given_up(&gone(), run).unwrap_err();
+    let run = |engine: &Engine| milepost_service::jobs::run(engine, &compact, "ana", &|_| {});
+    let failed = run(&gone(&engine)).unwrap_err();
     assert_eq!(failed.error.kind(), ErrorKind::Unavailable, "{failed}");
     assert_eq!(state(), 200);
-    let JobResult::Compact(form) = run().unwrap() else { unreachable!() };
+    let JobResult::Compact(form) = run(&engine).unwrap() else { unreachable!() };
     assert!(form.after.is_some());
     assert_eq!(state(), 200);
     assert!(engine.integrity().verify(None, &mut |_, _| {}).unwrap().is_clean());
@@ -71,7 +74,7 @@ fn a_compaction_that_is_given_up_changes_nothing_and_the_next_one_ends() {
 /// A participant whose caller goes while it changes something, and which may fail then.
 struct Left {
     workspace: Arc<dyn Participant>,
-    given_up: Arc<AtomicBool>,
+    cancel: Cancel,
     fails: bool,
 }
 
@@ -89,7 +92,7 @@ impl Participant for Left {
     }
 
     fn apply(&self, engine: &Engine, pending: &PendingRestore) -> Result<Vec<Body>> {
-        self.given_up.store(true, Ordering::Relaxed);
+        self.cancel.cancel();
         // Another thread could take it for an interrupted restore.
         let restores = engine.restores();
         assert!(restores.pending()?.is_empty(), "it is under way");
@@ -97,7 +100,7 @@ impl Participant for Left {
             assert_eq!(refused.unwrap_err().kind(), ErrorKind::Unavailable);
         }
         let bodies = self.workspace.apply(engine, pending)?;
-        check_given_up()?;
+        engine.cancel().check()?;
         match self.fails {
             true => Err(Error::new(ErrorKind::Unavailable, "the disk is full")),
             false => Ok(bodies),
@@ -125,13 +128,11 @@ fn a_restore_that_has_begun_to_change_files_ends_whole_though_its_caller_goes() 
         workspace.capture(&engine, &task, Some(Mark::new().label("first"))).unwrap();
         std::fs::write(&draft, "second").unwrap();
         workspace.capture(&engine, &task, None).unwrap();
-        let given_up = Arc::new(AtomicBool::new(false));
-        let left =
-            Left { workspace: workspace.participant(), given_up: Arc::clone(&given_up), fails };
+        let cancel = Cancel::new();
+        let left = Left { workspace: workspace.participant(), cancel: cancel.clone(), fails };
         let to = engine.point("t@first").unwrap();
-        let restored = unless_given_up(&given_up, || {
-            engine.restore(&to).scope(Scope::All).with(Arc::new(left)).run()
-        });
+        let cancelled = engine.with_cancel(&cancel);
+        let restored = cancelled.restore(&to).scope(Scope::All).with(Arc::new(left)).run();
         let text = std::fs::read_to_string(&draft).unwrap();
         match restored {
             Ok(_) => assert_eq!((fails, &*text), (false, "first")),
@@ -159,8 +160,7 @@ fn a_restore_that_is_given_up_before_it_changes_files_changes_none() {
         files: FolderAsked { folder: Some(folder.clone()), ..FolderAsked::default() },
         description: None,
     });
-    let run = || milepost_service::jobs::run(&engine, &asked, "ana", &|_| {});
-    unless_given_up(&gone(), run).unwrap_err();
+    milepost_service::jobs::run(&gone(&engine), &asked, "ana", &|_| {}).unwrap_err();
     assert_eq!(std::fs::read_to_string(folder.join("draft.md")).unwrap(), "second");
     assert!(engine.restores().pending().unwrap().is_empty());
     let workspace = Workspace::open(&folder, WorkspaceOptions::default()).unwrap();

@@ -220,10 +220,10 @@ impl Setting {
                 let point = self.point(*lineage, *at);
                 engine.restore(&point).with(Arc::clone(&self.folder) as _).run().unwrap();
             }
-            Step::Switch(lineage) => drop(engine.switch(&self.lineage(*lineage)).unwrap()),
+            Step::Switch(lineage) => drop(engine.switch(&self.lineage(*lineage)).run().unwrap()),
             // There may be nothing to undo or redo, or a cleanup dropped its lineage.
             Step::Undo => drop(engine.undo("essay").with(Arc::clone(&self.folder) as _).run()),
-            Step::Redo => drop(engine.redo("essay")),
+            Step::Redo => drop(engine.redo("essay").run()),
             Step::SetClock(us) => self.clock.0.store(*us, Ordering::Relaxed),
             Step::CleanUp => {
                 engine.retention().retain(&Policy::new().keep(1).undo(0)).unwrap();
@@ -316,7 +316,7 @@ fn an_activation_during_a_capture_keeps_the_files_of_the_later_one() {
                 1 => {
                     let task = engine.task("essay").unwrap();
                     let other = LineageId(1 - task.lineage().id().0.min(1));
-                    engine.switch(&task.lineage_named(other).unwrap()).unwrap();
+                    engine.switch(&task.lineage_named(other).unwrap()).run().unwrap();
                 }
                 _ => drop(engine.undo("essay").run().unwrap()),
             }
@@ -331,7 +331,7 @@ fn a_cleanup_keeps_the_lineage_that_names_the_last_capture() {
     let engine = Engine::in_memory(Options::default()).unwrap();
     let task = engine.start_task("essay", "ana").unwrap();
     let branch = engine.branch(&task.point(1).unwrap(), None).unwrap();
-    engine.switch(&branch).unwrap();
+    engine.switch(&branch).run().unwrap();
     capture_on_the_active_lineage(&engine, 7);
     let back = engine.undo("essay").run().unwrap();
     for _ in 0..2 {

@@ -249,7 +249,7 @@ fn a_removed_mark_that_was_made_under_a_key_is_no_fault() {
     let engine = Engine::in_memory(Options::default()).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
     let keyed = milepost::calls::Conditions::new().key("once");
-    keyed.during(|| task.checkpoint(Mark::new())).unwrap();
+    task.checkpoint(Mark::new().conditions(keyed)).unwrap();
     task.checkpoint(Mark::new()).unwrap();
     let policy = milepost::retention::Policy::new().keep(1).marks_only(true);
     engine.retention().retain(&policy).unwrap();

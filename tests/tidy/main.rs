@@ -122,7 +122,9 @@ fn violations() -> Vec<Violation> {
     }
     found.extend(prose::documents(&root()));
     found.extend(architecture::map(&root(), &budgets::crates(&listed)));
-    found.extend(names::public(&sources("engine"), &root()));
+    let engine = sources("engine");
+    found.extend(names::public(&engine, &root()));
+    found.extend(names::methods(&engine));
     found
 }
 

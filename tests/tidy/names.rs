@@ -68,6 +68,34 @@ impl<'a> Visit<'a> for Calls {
     }
 }
 
+/// The handles of the engine, and the most public methods that they have together.
+const HANDLES: ([&str; 4], usize) = (["Engine", "View", "Task", "Lineage"], 133);
+
+/// Public methods of the handles of the engine, where there are more than there may be.
+pub fn methods(sources: &[Source]) -> Vec<Violation> {
+    let (handles, most) = HANDLES;
+    let items = sources.iter().flat_map(|source| &source.syntax.items);
+    let impls = items.filter_map(|item| match item {
+        syn::Item::Impl(item) if item.trait_.is_none() => Some(item),
+        _ => None,
+    });
+    let of_handles = impls.filter(|item| match &*item.self_ty {
+        syn::Type::Path(ty) => handles.iter().any(|handle| ty.path.is_ident(handle)),
+        _ => false,
+    });
+    let methods = of_handles.flat_map(|item| &item.items);
+    let is_method =
+        |item: &&syn::ImplItem| matches!(item, syn::ImplItem::Fn(it) if is_public(&it.vis));
+    let count = methods.filter(is_method).count();
+    let violation = || Violation {
+        rule: "methods",
+        place: handles.join(", "),
+        line: 1,
+        text: format!("{count} public methods, at most {most}"),
+    };
+    (count > most).then(violation).into_iter().collect()
+}
+
 /// Types for the whole crate that share their name with another type of it.
 pub fn twice(name: &str, sources: &[Source]) -> Vec<Violation> {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();

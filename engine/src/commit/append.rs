@@ -16,8 +16,8 @@ use milepost_store::{Log, put_body, stored_apart};
 use smallvec::{SmallVec, smallvec};
 
 use crate::commit::committer::{CommitResult, LogAppend, Marked};
-use crate::commit::conditions;
 use crate::commit::each_keyed::EventKeys;
+use crate::conditions::Conditions;
 use crate::context::Context;
 use crate::history::checkpoint::Mark;
 
@@ -140,7 +140,7 @@ impl Append {
     /// has none.
     pub(crate) fn marked(&self) -> Option<Mark> {
         let mark = self.mark.clone()?;
-        // The user of a mark is the one of the thread's context, as for a mark of its own.
+        // The user of a mark is that of the caller, as for a mark of its own.
         Some(mark.or_context(&Context { user: None, ..self.context.clone() }))
     }
 
@@ -151,13 +151,12 @@ impl Append {
         self
     }
 
-    /// Applies the thread's conditions where the append has none of its own.
-    pub(crate) fn under_conditions(mut self) -> Result<Self> {
-        if self.event_keys.is_none() {
-            self.key = self.key.or(conditions::key()?);
-        }
-        self.expect = self.expect.or(conditions::expected());
-        Ok(self)
+    /// Sets the key and the expected head that the conditions have, in place of its own.
+    #[must_use]
+    pub fn conditions(mut self, conditions: &Conditions) -> Self {
+        self.key = conditions.key_given().map(str::to_owned).or(self.key);
+        self.expect = conditions.expected().or(self.expect);
+        self
     }
 
     pub(crate) fn mark_given(&self) -> Option<&Mark> {
@@ -283,7 +282,7 @@ impl Append {
             let why = "keys of single events are looked up first: use append or append_each";
             return Err(Error::invalid(why));
         }
-        let mut header = self.context.header(0, now_us);
+        let mut header = self.context.header(to.caller(), 0, now_us);
         // Events of one append differ only in kind: the header is encoded again when the kind
         // changes.
         let Scratch { header: mut encoded, mut payload } = SCRATCH.take();
@@ -491,7 +490,7 @@ mod tests {
         for (size, is_held) in [(1000, false), (300_000, true)] {
             let said = Message::text("user", &"x".repeat(size));
             let id = LogId::lineage(TaskNo(1), milepost_codec::LineageId(0));
-            let mut append = engine.inner.log_append(id, Origin([0; 16]));
+            let mut append = engine.log_append(id, Origin([0; 16]));
             let encoded = Append::from(said).encode(&mut append, log, 0, usize::MAX);
             assert!(encoded.is_ok());
             assert_eq!(append.storing.is_some(), is_held, "{size} bytes");

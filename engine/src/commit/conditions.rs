@@ -1,10 +1,8 @@
-//! Conditions of operations other than appends: an idempotency key, and the expected head.
-
-use std::cell::RefCell;
+//! Earlier uses of the keys of operations other than appends.
 
 use milepost_codec::{
-    Activated, ActivationCause, Body, Control, Detail, Error, ErrorKind, Head, Header, LineageId,
-    LineageOpened, LineageType, LogId, Offset, Result, Scope, TEXT_MAX, TaskNo, check_size,
+    Activated, ActivationCause, Body, Control, Error, ErrorKind, LineageId, LineageOpened,
+    LineageType, LogId, Offset, Result, Scope, TaskNo,
 };
 use milepost_store::index::{KeyEntry, keys};
 
@@ -13,147 +11,22 @@ use crate::history::checkpoint::PendingMark;
 use crate::history::events::{Ancestry, Cursor, event};
 use crate::history::point::Point;
 
-thread_local! {
-    static NOW: RefCell<Conditions> = const { RefCell::new(Conditions::NONE) };
-}
-
-/// Conditions of starts, checkpoints, restores, undos, switches and redos, for all calls of a
-/// thread.
-///
-/// The event of the operation keeps the key, as with an append. If an operation is repeated with
-/// the same key, nothing is done twice: a start returns the task that was started, a checkpoint the
-/// one that was marked, a restore the lineage that it opened, and an undo, a switch and a redo the
-/// lineage that it made active. The same key for a different operation is a `Conflict`. Keys of
-/// events that were deleted or removed by retention are forgotten.
-///
-/// ```
-/// use milepost::calls::Conditions;
-/// use milepost::{Engine, Mark, Options};
-///
-/// let engine = Engine::in_memory(Options::default())?;
-/// let task = engine.start_task("essay", "ana")?;
-/// let once = || Conditions::new().key("request-17");
-/// let marked = once().during(|| task.checkpoint(Mark::new().label("draft")))?;
-/// let again = once().during(|| task.checkpoint(Mark::new().label("draft")))?;
-/// assert_eq!((marked.id, task.checkpoints()?), (again.id, 1));
-/// # Ok::<(), milepost::Error>(())
-/// ```
-#[derive(Debug, Clone, Default)]
-pub struct Conditions {
-    key: Option<String>,
-    expect: Option<Offset>,
-}
-
-impl Conditions {
-    const NONE: Self = Self { key: None, expect: None };
-
-    /// Creates an empty set of conditions.
-    pub fn new() -> Self {
-        Self::NONE
-    }
-
-    /// Sets the idempotency key, 1 to 1,024 bytes.
-    #[must_use]
-    pub fn key(mut self, key: impl Into<String>) -> Self {
-        self.key = Some(key.into());
-        self
-    }
-
-    /// Requires the lineage to be marked, or the active lineage, to have its head at `head`.
-    /// Otherwise the operation fails with `Conflict` and the actual head. Starts ignore this.
-    #[must_use]
-    pub fn expect_head(mut self, head: Offset) -> Self {
-        self.expect = Some(head);
-        self
-    }
-
-    /// Runs `work` under these conditions.
-    pub fn during<T>(self, work: impl FnOnce() -> T) -> T {
-        let _back = Back(NOW.replace(self));
-        work()
-    }
-}
-
-/// A guard that restores the previous conditions, also after a panic.
-struct Back(Conditions);
-
-impl Drop for Back {
-    fn drop(&mut self) {
-        NOW.set(std::mem::take(&mut self.0));
-    }
-}
-
-/// Runs `work` under the current conditions without their key.
-pub(crate) fn without_key<T>(work: impl FnOnce() -> T) -> T {
-    let now = NOW.with_borrow(Clone::clone);
-    Conditions { key: None, ..now }.during(work)
-}
-
-/// Runs `work` under the current conditions without the expected head.
-pub(crate) fn without_head<T>(work: impl FnOnce() -> T) -> T {
-    let now = NOW.with_borrow(Clone::clone);
-    Conditions { expect: None, ..now }.during(work)
-}
-
-/// Returns the current key, if one is set.
-pub(crate) fn key() -> Result<Option<String>> {
-    let key = NOW.with_borrow(|now| now.key.clone());
-    if let Some(key) = &key {
-        check_size("a key", key.len(), TEXT_MAX)?;
-        if key.is_empty() {
-            return Err(Error::invalid("a key has at least one byte"));
-        }
-    }
-    Ok(key)
-}
-
-/// Returns the expected head.
-pub(crate) fn expected() -> Option<Offset> {
-    NOW.with_borrow(|now| now.expect)
-}
-
-/// Returns the expected head as a condition of a commit to a lineage.
-pub(crate) fn heads(task: TaskNo, lineage: LineageId) -> Vec<(LogId, Offset)> {
-    let head = expected().map(|head| (LogId::lineage(task, lineage), head));
-    head.into_iter().collect()
-}
-
-/// Checks the expected head where nothing is committed.
-pub(crate) fn check_head(head: Head) -> Result<()> {
-    match expected() {
-        Some(expected) if expected != head.next => {
-            let text = format!("expected the head at {expected}, it is at {}", head.next);
-            Err(Error::new(ErrorKind::Conflict, text).with_detail(Detail::Head(head)))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Adds the key to the header of an event that starts a task, branches it or restores one.
-pub(crate) fn on_body(body: &Body, mut header: Header) -> Result<Header> {
-    let does = match body {
+/// Returns `true` if an operation keeps its key in this event: one that starts a task, branches it
+/// or restores one.
+pub(crate) fn keeps_key(body: &Body) -> bool {
+    match body {
         Body::LineageOpened(opened) => {
             opened.parent.is_none() || opened.lineage_type == LineageType::Branch
         }
         Body::Restored(_) => true,
         _ => false,
-    };
-    if does {
-        header.key = key()?;
-        header.batch = u32::from(header.key.is_some());
     }
-    Ok(header)
 }
 
-/// Adds the key to the header of a control event that is an undo, a switch or a redo.
-pub(crate) fn on_control(control: &Control, mut header: Header) -> Result<Header> {
-    let is_keyed =
-        |to: &Activated| matches!(to.cause, ActivationCause::Undone | ActivationCause::Chosen);
-    if matches!(control, Control::Activated(to) if is_keyed(to)) {
-        header.key = key()?;
-        header.batch = u32::from(header.key.is_some());
-    }
-    Ok(header)
+/// Returns `true` if an operation keeps its key in this control event: an undo, a switch or a redo.
+pub(crate) fn control_keeps_key(control: &Control) -> bool {
+    use ActivationCause::{Chosen, Undone};
+    matches!(control, Control::Activated(to) if matches!(to.cause, Undone | Chosen))
 }
 
 pub(crate) fn used_otherwise(key: &str, at: impl std::fmt::Display) -> Error {

@@ -6,8 +6,7 @@ use milepost_codec::{CheckpointId, Error, LineageId, MarkCause, RunControl, Task
 use tracing::Level;
 
 use super::run_control::{self, RunStatus};
-use crate::context;
-use crate::handles::inner::Inner;
+use crate::handles::engine::Engine;
 
 const TARGET: &str = "milepost::audit";
 
@@ -39,7 +38,7 @@ pub(crate) struct AuditEvent<'a> {
     pub(crate) checkpoint: Option<(CheckpointId, MarkCause)>,
     /// The number of checkpoints that a policy keeps, and of those that were removed.
     pub(crate) removed: Option<(Option<u64>, u64)>,
-    /// The user named by the caller. Default: the user of the thread's context, or the owner.
+    /// The user named by the caller. Default: the user of the handle's context, or the owner.
     pub(crate) user: Option<&'a str>,
     pub(crate) correlation: Option<&'a str>,
 }
@@ -60,14 +59,14 @@ impl AuditEvent<'_> {
     }
 
     /// Logs the operation, if a subscriber wants it.
-    pub(crate) fn tell(&self, inner: &Inner) {
+    pub(crate) fn tell(&self, engine: &Engine) {
         if !is_heard() {
             return;
         }
-        let Known { task, user, control, phase, iteration } = self.known(inner);
+        let Known { task, user, control, phase, iteration } = self.known(engine);
         tracing::info!(
             target: TARGET,
-            correlation_id = self.correlation(),
+            correlation_id = self.correlation(engine),
             user_id = user,
             task_id = task,
             action = self.action,
@@ -81,19 +80,19 @@ impl AuditEvent<'_> {
             cause = self.checkpoint.map(|(_, cause)| cause.name()),
             keep_count = self.removed.and_then(|(keep, _)| keep),
             deleted_count = self.removed.map(|(_, removed)| removed),
-            time_us = inner.now_us(),
+            time_us = engine.inner.now_us(),
         );
     }
 
     /// Logs that the operation failed.
-    pub(crate) fn tell_failed(&self, inner: &Inner, error: &Error) {
+    pub(crate) fn tell_failed(&self, engine: &Engine, error: &Error) {
         if !tracing::enabled!(target: TARGET, Level::ERROR) {
             return;
         }
-        let Known { task, user, control, phase, iteration } = self.known(inner);
+        let Known { task, user, control, phase, iteration } = self.known(engine);
         tracing::error!(
             target: TARGET,
-            correlation_id = self.correlation(),
+            correlation_id = self.correlation(engine),
             user_id = user,
             task_id = task,
             action = self.action,
@@ -103,23 +102,23 @@ impl AuditEvent<'_> {
             new_control = control,
             iteration_state = phase,
             iteration,
-            time_us = inner.now_us(),
+            time_us = engine.inner.now_us(),
             error = %error,
         );
     }
 
-    fn correlation(&self) -> String {
-        let given = self.correlation.map(str::to_owned);
-        or_empty(given.or_else(context::correlation))
+    fn correlation<'a>(&'a self, engine: &'a Engine) -> &'a str {
+        self.correlation.or(engine.context().correlation.as_deref()).unwrap_or("")
     }
 
     /// Returns the values at the end of the operation. Unreadable ones are left empty, so that an
     /// audit cannot fail.
-    fn known(&self, inner: &Inner) -> Known {
+    fn known(&self, engine: &Engine) -> Known {
+        let inner = &engine.inner;
         let entry = inner.catalog.task(self.task).ok();
         let (task, owner) = entry.map_or_else(Default::default, |entry| (entry.name, entry.user));
-        let user = self.user.map(str::to_owned).or_else(context::user);
-        let user = user.unwrap_or(owner);
+        let user = self.user.or(engine.context().user.as_deref());
+        let user = user.map_or(owner, str::to_owned);
         let status = run_control::status(inner, self.task, self.lineage);
         let (control, phase, iteration) = match status {
             Ok(RunStatus { control, phase, iteration, .. }) => (control.name(), phase, iteration),

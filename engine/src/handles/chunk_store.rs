@@ -125,10 +125,6 @@ impl ChunkStore {
 
     /// Checks that chunks can be stored: see
     /// [`Store::check_writable`](crate::store::Store::check_writable).
-    ///
-    /// # Errors
-    ///
-    /// As [`Store::check_writable`](crate::store::Store::check_writable).
     pub fn check_writable(&self) -> Result<()> {
         self.log.check_writable()
     }

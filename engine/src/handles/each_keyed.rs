@@ -37,10 +37,6 @@ impl Task {
 impl Lineage {
     /// Appends events, as [`Lineage::append`], for a program that keeps them to append them again
     /// after a failure.
-    ///
-    /// # Errors
-    ///
-    /// As [`Lineage::append`].
     pub fn append_ref(&self, append: &Append) -> Result<Appended> {
         match append.is_each_keyed() {
             true => self.append_each(append.clone()).map(|each| each.appended),
@@ -112,7 +108,7 @@ impl Lineage {
         if self.inner().catalog.keyed(task, id, key)?.is_none() {
             return Ok(None);
         }
-        let to = self.inner().log_append(self.log(), self.origin());
+        let to = self.engine().log_append(self.log(), self.origin());
         let encoded = self.encoded_to(to, one)?;
         self.inner().catalog.same_use(&encoded, id, key)
     }
@@ -133,7 +129,7 @@ impl Lineage {
         };
         let marked = match append.marked() {
             Some(mark) => {
-                let draft = mark.draft(None, inner.now_us())?;
+                let draft = mark.draft(self.engine().context(), None, inner.now_us())?;
                 inner.catalog.mark_behind(self.task(), last, &draft)?
             }
             None => None,

@@ -22,8 +22,10 @@ use parking_lot::Mutex;
 use super::hooks::{Alert, AlertKind, Hooks, OpenHooks};
 use super::inner::{Anchoring, Inner};
 use super::run_control::RunControls;
+use crate::cancel::Cancel;
 use crate::commit::committer::{BackgroundJob, Committer, Request};
-use crate::commit::conditions;
+use crate::conditions::check_key;
+use crate::context::Context;
 use crate::handles::background::{self, Snapshotter};
 use crate::handles::lineage::Lineage;
 use crate::handles::options::Options;
@@ -62,6 +64,8 @@ const SLOW_FOLD_US: u64 = 10_000;
 #[derive(Clone)]
 pub struct Engine {
     pub(crate) inner: Arc<Inner>,
+    pub(super) context: Option<Arc<Context>>,
+    pub(crate) cancel: Cancel,
 }
 
 impl std::fmt::Debug for Engine {
@@ -99,6 +103,12 @@ impl Engine {
     pub(crate) fn over(log: Arc<dyn Log>, store: Origin, options: Options) -> Result<Self> {
         let entropy = Arc::new(Entropy::from_system()?);
         Self::start(log, store, options, entropy)
+    }
+
+    /// Returns a handle on an open store.
+    #[cfg(all(test, not(shuttle)))]
+    pub(crate) fn on(inner: Arc<Inner>) -> Self {
+        Self { inner, context: None, cancel: Cancel::NEVER }
     }
 
     fn start(
@@ -154,10 +164,10 @@ impl Engine {
             hooks_ended: AtomicBool::new(false),
             threads: Mutex::new(threads),
         };
-        let engine = Self { inner: Arc::new(inner) };
+        let engine = Self { inner: Arc::new(inner), context: None, cancel: Cancel::NEVER };
         if writes {
             engine.create_store_log()?;
-            engine.inner.delete_imports()?;
+            engine.delete_imports()?;
             engine.start_anchoring()?;
         } else if let Some(path) = &engine.inner.options.anchor {
             AnchorWriter::compare(path, &engine.inner.catalog, store)?;
@@ -181,7 +191,7 @@ impl Engine {
             return Ok(());
         }
         let hash = inner.catalog.chain(inner.store, LogId::STORE).root();
-        let mut append = inner.log_append(LogId::STORE, inner.store).open(Head { next: 0, hash });
+        let mut append = self.log_append(LogId::STORE, inner.store).open(Head { next: 0, hash });
         let created = StoreCreated {
             store: milepost_codec::StoreId(inner.store.0),
             keyed: inner.options.log.key.is_some(),
@@ -198,21 +208,29 @@ impl Engine {
     /// `Conflict`: there is a task of this id. `Invalid`: the id is empty or over 1024 bytes, the
     /// user is empty or over 200 bytes, or one has a control character.
     pub fn start_task(&self, id: &str, user: &str) -> Result<Task> {
-        self.start_task_from(id, user, None)
+        self.start_task_from(id, user, None, None)
     }
 
-    /// Starts a task from an initial state, given as the reducer's JSON.
+    /// Starts a task from an initial state, given as the reducer's JSON. Repeated under the same
+    /// idempotency key, it returns the task that was started, unless retention trimmed the first
+    /// event of that.
     ///
     /// # Errors
     ///
-    /// As [`Engine::start_task`].
-    pub fn start_task_from(&self, id: &str, user: &str, initial: Option<Json>) -> Result<Task> {
+    /// As [`Engine::start_task`]. `Invalid`: the key is empty or over 1024 bytes.
+    pub fn start_task_from(
+        &self,
+        id: &str,
+        user: &str,
+        initial: Option<Json>,
+        key: Option<&str>,
+    ) -> Result<Task> {
         check_names(id, user)?;
+        key.map_or(Ok(()), check_key)?;
         let inner = &self.inner;
         let _structure = inner.structure()?;
-        let key = conditions::key()?;
         if let Some(there) = inner.catalog.find(id)? {
-            if let Some(key) = &key
+            if let Some(key) = key
                 && inner.catalog.task(there)?.user == user
                 && inner.catalog.started_under(there, key, initial.as_ref())?
             {
@@ -223,10 +241,10 @@ impl Engine {
         let task = inner.catalog.next_task()?;
         let origin = Origin(inner.entropy.bytes16());
         let now = inner.now_us();
-        let mut store = inner.log_append(LogId::STORE, inner.store);
+        let mut store = self.log_append(LogId::STORE, inner.store);
         let opened = TaskOpened { task, name: id.to_owned(), user: user.to_owned(), origin };
         store.control(&opened.into(), now)?;
-        let mut control = inner.opening_append(LogId::control(task), origin);
+        let mut control = self.opening_append(LogId::control(task), origin);
         let lineage = LineageId(0);
         let registered = LineageRegistered {
             lineage,
@@ -237,7 +255,8 @@ impl Engine {
         control.control(&registered.into(), now)?;
         let activated = Activated { lineage, epoch: 1, cause: ActivationCause::Opened, back: None };
         control.control(&activated.into(), now)?;
-        let mut events = inner.opening_append(LogId::lineage(task, lineage), origin);
+        let events = self.opening_append(LogId::lineage(task, lineage), origin);
+        let mut events = events.operation_key(key);
         let first = LineageOpened {
             lineage_type: LineageType::Root,
             description: None,
@@ -248,7 +267,7 @@ impl Engine {
         events.body(&Body::from(first), now)?;
         let done = inner.commit(Request::of(vec![store, control, events]))?;
         drop(_structure);
-        crate::handles::audit::AuditEvent::of("task_started", task, lineage).tell(inner);
+        crate::handles::audit::AuditEvent::of("task_started", task, lineage).tell(self);
         // Nothing is read after the commit, so that a read error cannot hide its success.
         let entry = TaskEntry {
             name: id.to_owned(),
@@ -333,7 +352,7 @@ impl Engine {
             );
             return Err(Error::not_found(text));
         };
-        reducer.encoded(&self.inner.catalog, (point.no, point.lineage, point.offset))
+        reducer.encoded(&self.catalog(), (point.no, point.lineage, point.offset))
     }
 
     /// Returns the state of a point, folded by the built-in reducer. States of checkpoints are
@@ -375,7 +394,7 @@ impl Engine {
         seed: Option<(Offset, R::State)>,
     ) -> Result<R::State> {
         let folding = Stopwatch::start();
-        let state = state_from(&self.inner.catalog, reducer, place, seed)?;
+        let state = state_from(&self.catalog(), reducer, place, seed)?;
         self.inner.meters.fold_us.record(folding.us());
         if folding.us() > SLOW_FOLD_US {
             let (task, lineage, _) = place;
@@ -388,7 +407,7 @@ impl Engine {
 
     /// Returns the reader of a state's sequences.
     pub fn chunks(&self) -> Arc<dyn Chunks> {
-        Arc::new(LogChunks::reading(&self.inner.catalog))
+        Arc::new(LogChunks::reading(&self.catalog()))
     }
 
     /// Returns the event at a point, and the chain hash after it.

@@ -157,6 +157,14 @@ impl Follower {
         }
     }
 
+    /// Returns the follower for a thread of its own, which no caller of it cancels.
+    #[cfg(not(shuttle))]
+    pub(crate) fn without_caller(mut self) -> Self {
+        self.engine = self.engine.with_cancel(&crate::cancel::Cancel::NEVER);
+        self.events = self.events.map(Events::without_cancel);
+        self
+    }
+
     /// Returns the signal for growth of the lineage or the control log.
     pub(crate) fn watched(&mut self) -> Watch {
         let watch = self.watch.take().unwrap_or_else(|| {
@@ -227,7 +235,7 @@ impl Follower {
     }
 
     fn begin(&mut self, at: Offset) -> Result<()> {
-        let events = Events::new(self.catalog(), self.task, self.lineage, at..)?;
+        let events = Events::new(&self.engine.catalog(), self.task, self.lineage, at..)?;
         self.next = events.next_offset();
         self.events = Some(events);
         Ok(())

@@ -50,7 +50,8 @@ impl Followers {
         follower: Follower,
         told: impl FnMut(&Follower, Option<Result<Followed>>) -> bool + Send + 'static,
     ) {
-        let entry = Entry { follower, told: Box::new(told), watch: None };
+        let entry =
+            Entry { follower: follower.without_caller(), told: Box::new(told), watch: None };
         // The thread runs as long as this handle exists.
         let _ = self.joins.send(entry);
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use milepost_codec::{Error, Hash, Head, LineageId, LogId, Origin, Result, TaskNo};
+use milepost_codec::{Hash, LineageId, Origin, Result, TaskNo};
 use milepost_store::entropy::Entropy;
 use milepost_store::metrics::Meters;
 use milepost_store::open_report::OpenReport;
@@ -15,8 +15,7 @@ use super::hooks::OpenHooks;
 use super::options::Options;
 use super::participation::Participants;
 use super::run_control::RunControls;
-use crate::commit::append::Append;
-use crate::commit::committer::{BackgroundJob, CommitResult, Committer, LogAppend, Request};
+use crate::commit::committer::{BackgroundJob, CommitResult, Committer, Request};
 use crate::history::catalog::Catalog;
 use crate::history::chain_hash::Hashes;
 use crate::history::state_cache::StateCache;
@@ -61,33 +60,6 @@ impl Inner {
 
     pub(crate) fn now_us(&self) -> u64 {
         self.options.log.clock.now_us()
-    }
-
-    /// Creates an append to a log that exists.
-    pub(crate) fn log_append(&self, log: LogId, origin: Origin) -> LogAppend {
-        LogAppend::new(log, origin, self.entropy.seed())
-    }
-
-    /// Creates an append that opens a log at its root.
-    pub(crate) fn opening_append(&self, log: LogId, origin: Origin) -> LogAppend {
-        let hash = self.catalog.chain(origin, log).root();
-        self.log_append(log, origin).open(Head { next: 0, hash })
-    }
-
-    /// Adds the events of an append to records, without its mark.
-    pub(crate) fn with_events_of(&self, append: &Append, mut to: LogAppend) -> Result<LogAppend> {
-        append.encode(&mut to, self.catalog.log(), self.now_us(), self.options.event_max)?;
-        Ok(to)
-    }
-
-    /// Adds the mark of an append to records.
-    pub(crate) fn with_mark_of(&self, append: &Append, to: LogAppend) -> Result<LogAppend> {
-        let Some(mark) = append.marked() else { return Ok(to) };
-        if mark.offset().is_some() {
-            let why = "a mark that is appended with events follows them, and has no offset";
-            return Err(Error::invalid(why));
-        }
-        Ok(to.mark(mark.draft(None, self.now_us())?))
     }
 
     /// Returns the chain hash of a lineage before an offset.

@@ -10,9 +10,9 @@ use milepost_codec::{
 };
 use milepost_store::index::{LineageEntry, TaskEntry};
 
+use crate::cancel::Cancel;
 use crate::commit::append::{Append, Appended, Committed};
 use crate::commit::committer::{LogAppend, Marked, Request};
-use crate::commit::conditions;
 use crate::commit::subscribe::{SubscribeOptions, Subscription};
 use crate::context::Context;
 use crate::handles::audit::AuditEvent;
@@ -111,6 +111,15 @@ impl Lineage {
         self.origin
     }
 
+    /// Returns the flag that cancels the calls of the handle: see [`Engine::with_cancel`].
+    pub fn cancel(&self) -> &Cancel {
+        self.engine.cancel()
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
     pub(crate) fn inner(&self) -> &Inner {
         &self.engine.inner
     }
@@ -160,7 +169,7 @@ impl Lineage {
     /// Appends events of any size, without the effects of `appended`.
     pub(crate) fn append_unlimited(&self, append: &Append) -> Result<()> {
         let inner = &self.engine.inner;
-        let mut to = inner.log_append(self.log(), self.origin);
+        let mut to = self.engine.log_append(self.log(), self.origin);
         append.encode(&mut to, inner.catalog.log(), inner.now_us(), usize::MAX)?;
         inner.commit(Request::from(to)).map(|_| ())
     }
@@ -196,7 +205,7 @@ impl Lineage {
             correlation: context.correlation.as_deref(),
             ..AuditEvent::of("phase_changed", self.task, self.id)
         };
-        done.tell(self.inner());
+        done.tell(&self.engine);
     }
 
     pub(super) fn tell_marked(&self, id: CheckpointId, mark: Option<&Mark>) {
@@ -205,7 +214,7 @@ impl Lineage {
             checkpoint: mark.map(|mark| (id, mark.cause_given())),
             ..AuditEvent::of("checkpoint_marked", self.task, self.id)
         };
-        done.tell(self.inner());
+        done.tell(&self.engine);
     }
 
     /// Queues events, in the order of calls from one thread. They survive power loss when the
@@ -221,10 +230,6 @@ impl Lineage {
 
     /// Queues events, as [`Lineage::submit`], for a program that keeps them until they are
     /// accepted.
-    ///
-    /// # Errors
-    ///
-    /// As [`Lineage::submit`].
     pub fn submit_ref(&self, append: &Append) -> Result<Ticket> {
         if append.control_changes().next().is_some() {
             let why = "a change of control is not queued: use append or change_control";
@@ -252,24 +257,24 @@ impl Lineage {
         if append.has_key() {
             inner.catalog.read_keys_ahead(self.task, self.id);
         }
-        let to = inner.log_append(self.log(), self.origin);
+        let to = self.engine.log_append(self.log(), self.origin);
         let to = to.epoch(self.epoch).expect(append.expected());
         Ok(self.encoded_to(to, append)?.into())
     }
 
     /// Adds the events and the mark of an append to records of the lineage.
     pub(crate) fn encoded_to(&self, to: LogAppend, append: &Append) -> Result<LogAppend> {
-        self.inner().with_mark_of(append, self.inner().with_events_of(append, to)?)
+        self.engine.with_mark_of(append, self.engine.with_events_of(append, to)?)
     }
 
-    /// Returns the checkpoint marked earlier under the key of the current conditions.
+    /// Returns the checkpoint marked earlier under the key of its conditions.
     pub(crate) fn marked_already(&self, mark: &Mark) -> Result<Option<Checkpoint>> {
-        let (inner, key) = (&self.engine.inner, conditions::key()?);
+        let (inner, key) = (&self.engine.inner, mark.under().checked_key()?);
         let (Some(key), None) = (key, mark.offset()) else {
             return Ok(None);
         };
-        let draft = mark.clone().draft(None, inner.now_us())?;
-        let found = inner.catalog.marked_under(self.task, self.id, &key, &draft)?;
+        let draft = mark.clone().draft(self.engine.context(), None, inner.now_us())?;
+        let found = inner.catalog.marked_under(self.task, self.id, key, &draft)?;
         let checkpoint = |(owner, offset)| inner.catalog.checkpoint_at(self.task, owner, offset);
         found.map(checkpoint).transpose()
     }
@@ -299,24 +304,21 @@ impl Lineage {
                 Some(Head { next, hash: inner.hash_at(self.task, self.id, next)? })
             }
         };
-        let mut draft = mark.clone().draft(at, inner.now_us())?;
-        if let Some(key) = conditions::key()? {
+        let mut draft = mark.clone().draft(self.engine.context(), at, inner.now_us())?;
+        if let Some(key) = mark.under().checked_key()? {
             // The lock prevents another mark under the key during the check.
             structure = match structure {
                 None => Some(inner.structure()?),
                 held => held,
             };
-            let found = inner.catalog.marked_under(self.task, self.id, &key, &draft)?;
+            let found = inner.catalog.marked_under(self.task, self.id, key, &draft)?;
             if let Some((owner, offset)) = found {
                 return inner.catalog.checkpoint_at(self.task, owner, offset);
             }
-            (draft.header.key, draft.header.batch) = (Some(key), 1);
+            (draft.header.key, draft.header.batch) = (Some(key.to_owned()), 1);
         }
-        let append = inner
-            .log_append(self.log(), self.origin)
-            .epoch(self.epoch)
-            .expect(conditions::expected())
-            .mark(draft);
+        let append = self.engine.log_append(self.log(), self.origin);
+        let append = append.epoch(self.epoch).expect(mark.under().expected()).mark(draft);
         let done = inner.commit(append)?;
         drop(structure);
         let marked = done.marked.map(|marked| self.checkpoint_of(*marked));
@@ -418,7 +420,7 @@ impl Lineage {
     ///
     /// `Invalid`: the range begins past the head.
     pub fn read(&self, range: impl RangeBounds<Offset>) -> Result<Events> {
-        Events::new(&self.engine.inner.catalog, self.task, self.id, range)
+        Events::new(&self.engine.catalog(), self.task, self.id, range)
     }
 
     /// Subscribes to the events from an offset on, existing and future ones.

@@ -4,6 +4,7 @@
 pub(crate) mod attachments;
 pub(crate) mod audit;
 pub(crate) mod background;
+pub(crate) mod caller;
 pub(crate) mod chunk_store;
 pub(crate) mod each_keyed;
 pub(crate) mod engine;

@@ -36,8 +36,7 @@ impl Integrity<'_> {
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<VerifyReport> {
         let task = task.map(|id| self.engine.task_no(id)).transpose()?;
-        let mut report =
-            verify(&self.engine.inner.catalog, self.engine.inner.store, task, progress)?;
+        let mut report = verify(&self.engine.catalog(), self.engine.inner.store, task, progress)?;
         report.repairs = self.repairs()?;
         report.repairs.retain(|repair| repair.acknowledged_us.is_none());
         Ok(report)
@@ -84,7 +83,11 @@ impl Integrity<'_> {
     pub fn verify_states(&self, task: Option<&str>) -> Result<Vec<Fault>> {
         let task = task.map(|id| self.engine.task_no(id)).transpose()?;
         let inner = &self.engine.inner;
-        crate::verification::verify::verify_states(&inner.catalog, &inner.options.reducers, task)
+        crate::verification::verify::verify_states(
+            &self.engine.catalog(),
+            &inner.options.reducers,
+            task,
+        )
     }
 
     /// Returns the current heads of the store, to be kept somewhere else.

@@ -231,7 +231,7 @@ fn commit(
         correlation: append.context().correlation.as_deref(),
         ..audit::AuditEvent::of("control_changed", lineage.task(), lineage.id())
     };
-    told.tell(lineage.inner());
+    told.tell(lineage.engine());
     Ok(done)
 }
 
@@ -362,10 +362,6 @@ impl Task {
     }
 
     /// Changes the control of the run, as [`Task::change_control`], by an event in a context.
-    ///
-    /// # Errors
-    ///
-    /// As [`Task::change_control`].
     pub fn change_control_in(
         &self,
         context: &Context,

@@ -9,7 +9,6 @@ use milepost_store::index::MarkEntry;
 use milepost_store::index::keys;
 
 use super::lineage::Lineage;
-use crate::given_up::check_given_up;
 use crate::history::catalog::Catalog;
 use crate::history::checkpoint::Checkpoint;
 use crate::history::events::{Ancestry, Events};
@@ -137,7 +136,7 @@ impl<R: Reducer> StatesOf<'_, R> {
     fn fold_to(&mut self, checkpoint: &Checkpoint) -> Result<()> {
         self.earlier = None;
         let (reducer, lineage, at) = (self.reducer, &self.marks.lineage, checkpoint.at);
-        let catalog = &lineage.inner().catalog;
+        let catalog = &lineage.engine().catalog();
         let counts = counts(catalog);
         if let Some(mut folded) = self.folded.take_if(|folded| folded.counts == counts) {
             if folded.events.next_offset() > at {
@@ -168,7 +167,8 @@ impl<R: Reducer> StatesOf<'_, R> {
     fn fold_apart(&mut self, checkpoint: &Checkpoint) -> Result<()> {
         let lineage = &self.marks.lineage;
         let (task, owner, at) = (lineage.task(), checkpoint.lineage, checkpoint.at);
-        self.earlier = Some(state_at(&lineage.inner().catalog, self.reducer, task, owner, at)?);
+        let catalog = lineage.engine().catalog();
+        self.earlier = Some(state_at(&catalog, self.reducer, task, owner, at)?);
         Ok(())
     }
 }
@@ -194,7 +194,7 @@ impl<S> Folded<S> {
 impl Marks {
     fn next(&mut self) -> Result<Option<Checkpoint>> {
         loop {
-            check_given_up()?;
+            self.lineage.cancel().check()?;
             let (task, catalog) = (self.lineage.task(), &self.lineage.inner().catalog);
             while let Some((owner, offset)) = self.found.pop_front() {
                 // It may have been removed since the scan.

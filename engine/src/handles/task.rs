@@ -1,8 +1,8 @@
 //! A handle on a task.
 
-use std::ops::RangeBounds;
+use std::ops::Deref;
 
-use milepost_codec::{Epoch, Error, Head, LineageId, LogId, Offset, Result, TaskNo};
+use milepost_codec::{Epoch, Error, Head, LineageId, LogId, Result, TaskNo};
 use milepost_replay::RunState;
 use milepost_store::clock::Clock;
 use milepost_store::index::TaskEntry;
@@ -11,27 +11,35 @@ use super::audit::AuditEvent;
 use super::hooks::{Alert, AlertKind};
 use super::participation::Captured;
 use crate::commit::append::{Append, Appended, Committed};
-use crate::commit::subscribe::{SubscribeOptions, Subscription};
+use crate::conditions::Conditions;
 use crate::handles::engine::Engine;
 use crate::handles::lineage::{Lineage, LineageInfo, info};
 use crate::handles::messages::Messages;
 use crate::handles::ticket::Ticket;
 use crate::history::checkpoint::{Checkpoint, Mark};
-use crate::history::events::Events;
 use crate::history::lists::TaskInfo;
-use crate::history::point::Point;
 
 /// A handle on a task, and on the lineage that was active when it was taken. Cheap to clone.
 ///
 /// After a restore of the task another lineage is active. Writes through this handle then fail with
 /// `Conflict`, and the error's detail names that lineage. [`Engine::task`] returns a new handle.
+///
+/// It dereferences to this lineage, whose head, events, points and marks are those of the handle.
+/// An append and a mark through the task, other than through the lineage, call the engine's hooks
+/// and participants.
 #[derive(Debug, Clone)]
 pub struct Task {
-    engine: Engine,
-    no: TaskNo,
     user: std::sync::Arc<str>,
     epoch: Epoch,
     lineage: Lineage,
+}
+
+impl Deref for Task {
+    type Target = Lineage;
+
+    fn deref(&self) -> &Lineage {
+        &self.lineage
+    }
 }
 
 impl Task {
@@ -51,8 +59,6 @@ impl Task {
         epoch: Epoch,
     ) -> Self {
         Self {
-            engine: engine.clone(),
-            no,
             user: entry.user.as_str().into(),
             epoch,
             lineage: Lineage::made(engine, (no, entry), lineage, Some(epoch)),
@@ -76,21 +82,17 @@ impl Task {
 
     /// Returns the task's number in the store.
     pub fn no(&self) -> TaskNo {
-        self.no
+        self.lineage.task()
     }
 
     /// Returns the reader of the sequences in its states: see [`Engine::chunks`].
     pub fn chunks(&self) -> std::sync::Arc<dyn milepost_replay::Chunks> {
-        self.engine.chunks()
-    }
-
-    pub(crate) fn engine(&self) -> &Engine {
-        &self.engine
+        self.engine().chunks()
     }
 
     /// Returns the clock for the times of events.
     pub fn clock(&self) -> &dyn Clock {
-        self.engine.inner.options.log.clock.as_ref()
+        self.inner().options.log.clock.as_ref()
     }
 
     /// Returns a handle on the lineage that is active now.
@@ -99,7 +101,7 @@ impl Task {
     ///
     /// `NotFound`: the task was deleted. `Unavailable`: the store is closed.
     pub fn renewed(&self) -> Result<Self> {
-        Self::of(&self.engine, self.no)
+        Self::of(self.engine(), self.no())
     }
 
     /// Returns the state at the head, folded by the built-in reducer.
@@ -109,7 +111,7 @@ impl Task {
     /// As [`Engine::run_state`].
     pub fn state(&self) -> Result<RunState> {
         let point = self.point(self.head()?.next)?;
-        self.engine.run_state(&point)
+        self.engine().run_state(&point)
     }
 
     /// Returns the messages of the conversation at the head, oldest first. Erased ones are left
@@ -150,7 +152,7 @@ impl Task {
     ///
     /// `NotFound`: it has no such lineage.
     pub fn lineage_named(&self, id: LineageId) -> Result<Lineage> {
-        Lineage::new(&self.engine, self.no, id, None)
+        Lineage::new(self.engine(), self.no(), id, None)
     }
 
     /// Returns its lineages, in the order they were opened.
@@ -159,10 +161,10 @@ impl Task {
     ///
     /// `Unavailable`: the store is closed.
     pub fn lineages(&self) -> Result<Vec<LineageInfo>> {
-        let catalog = &self.engine.inner.catalog;
-        let active = catalog.active(self.no)?.1.lineage;
-        let all = catalog.lineages(self.no)?.into_iter();
-        all.map(|(id, entry)| info(&self.engine, self.no, id, entry, active)).collect()
+        let catalog = &self.inner().catalog;
+        let active = catalog.active(self.no())?.1.lineage;
+        let all = catalog.lineages(self.no())?.into_iter();
+        all.map(|(id, entry)| info(self.engine(), self.no(), id, entry, active)).collect()
     }
 
     /// Returns the current summary of the task.
@@ -171,8 +173,8 @@ impl Task {
     ///
     /// `NotFound`: it was deleted. `Unavailable`: the store is closed.
     pub fn info(&self) -> Result<TaskInfo> {
-        let entry = self.engine.inner.catalog.task(self.no)?;
-        self.engine.inner.catalog.task_info(self.no, entry)
+        let entry = self.inner().catalog.task(self.no())?;
+        self.inner().catalog.task_info(self.no(), entry)
     }
 
     /// Returns the number of checkpoints on all its lineages.
@@ -181,14 +183,14 @@ impl Task {
     ///
     /// `Unavailable`: the store is closed.
     pub fn checkpoints(&self) -> Result<u64> {
-        Ok(self.engine.inner.catalog.tally(self.no)?.marks)
+        Ok(self.inner().catalog.tally(self.no())?.marks)
     }
 
     /// Returns the number of erased events on all its lineages. The number only grows: a cache of
     /// read events or states of one store is stale if it has changed. Two copies of a store may
     /// have erased different events: their control logs have different heads.
     pub fn erased(&self) -> u64 {
-        self.engine.inner.catalog.erased_of(self.no).count()
+        self.inner().catalog.erased_of(self.no()).count()
     }
 
     /// Returns the head of the control log, which has what changes the task without an event on a
@@ -198,7 +200,7 @@ impl Task {
     ///
     /// `Unavailable`: the store is closed.
     pub fn controls(&self) -> Result<Head> {
-        self.engine.inner.catalog.head(LogId::control(self.no))
+        self.inner().catalog.head(LogId::control(self.no()))
     }
 
     /// Appends events, as [`Lineage::append`], and calls the engine's hooks before and after a
@@ -239,7 +241,7 @@ impl Task {
             let why = "captures precede an append without a mark and without an idempotency key";
             return Err(Error::invalid(why));
         }
-        let mut captured = self.engine.captured(self, |_| true)?;
+        let mut captured = self.engine().captured(self, |_| true)?;
         let bodies = std::mem::take(&mut captured.bodies);
         self.append(append.after(bodies))
     }
@@ -247,12 +249,12 @@ impl Task {
     /// Reports that a checkpoint could not be saved and the program continues without it: to the
     /// audit log, with this correlation id, and to the hooks as [`AlertKind::SaveFailed`].
     pub fn save_failed(&self, error: &Error, correlation: Option<&str>) {
-        let inner = &self.engine.inner;
+        let inner = self.inner();
         let failed = AuditEvent {
             correlation,
-            ..AuditEvent::of("checkpoint_failed", self.no, self.lineage.id())
+            ..AuditEvent::of("checkpoint_failed", self.no(), self.lineage.id())
         };
-        failed.tell_failed(inner, error);
+        failed.tell_failed(self.engine(), error);
         inner.options.hooks.alert(&Alert {
             kind: AlertKind::SaveFailed,
             task: Some(self.id().to_owned()),
@@ -270,14 +272,14 @@ impl Task {
     pub(crate) fn append_as_it_is(&self, append: Append) -> Result<Committed> {
         self.ask_hooks(append.marked().as_ref())?;
         let committed = self.lineage.append_marked(&append)?;
-        if committed.marked.is_some() && !self.engine.inner.options.hooks.is_empty() {
+        if committed.marked.is_some() && !self.inner().options.hooks.is_empty() {
             self.tell_hooks(&self.lineage.checkpoint_behind(committed.clone())?);
         }
         Ok(committed)
     }
 
     pub(crate) fn tell_hooks(&self, checkpoint: &Checkpoint) {
-        let hooks = &self.engine.inner.options.hooks;
+        let hooks = &self.inner().options.hooks;
         hooks.tell("a checkpoint", |hook| hook.after_checkpoint(self, checkpoint));
     }
 
@@ -314,7 +316,7 @@ impl Task {
         let Some(mark) = append.mark_given() else {
             return Ok((append, Captured::default()));
         };
-        let mut captured = self.engine.captured(self, |name| mark.asks(name))?;
+        let mut captured = self.engine().captured(self, |name| mark.asks(name))?;
         let bodies = std::mem::take(&mut captured.bodies);
         if bodies.is_empty() {
             return Ok((append, captured));
@@ -332,14 +334,14 @@ impl Task {
     /// Returns `true` if a checkpoint of the task calls a hook or a participant. If not,
     /// [`Lineage::submit`] can queue it.
     pub fn calls_at_checkpoints(&self) -> bool {
-        !self.engine.inner.options.hooks.is_empty() || !self.engine.joined(self.no).is_empty()
+        !self.inner().options.hooks.is_empty() || !self.engine().joined(self.no()).is_empty()
     }
 
     pub(crate) fn ask_hooks(&self, mark: Option<&Mark>) -> Result<()> {
         let Some(mark) = mark else {
             return Ok(());
         };
-        let hooks = &self.engine.inner.options.hooks;
+        let hooks = &self.inner().options.hooks;
         hooks.ask("a checkpoint", |hook| hook.before_checkpoint(self, mark))
     }
 
@@ -355,14 +357,15 @@ impl Task {
         }
         // A capture of the present state does not belong to an earlier point.
         let mut captured = match mark.is_of_the_head() {
-            true => self.engine.captured(self, |name| mark.asks(name))?,
+            true => self.engine().captured(self, |name| mark.asks(name))?,
             false => Captured::default(),
         };
         let bodies = std::mem::take(&mut captured.bodies);
         if bodies.is_empty() {
             return self.mark(mark);
         }
-        let append = Append::batch(bodies).mark(mark).under_conditions()?;
+        let append = Append::batch(bodies).conditions(mark.under());
+        let append = append.mark(mark.conditions(Conditions::new()));
         let committed = self.append_as_it_is(append)?;
         self.lineage.checkpoint_behind(committed)
     }
@@ -371,33 +374,8 @@ impl Task {
     pub(crate) fn mark(&self, mark: Mark) -> Result<Checkpoint> {
         self.ask_hooks(Some(&mark))?;
         let checkpoint = self.lineage.checkpoint(mark)?;
-        let hooks = &self.engine.inner.options.hooks;
+        let hooks = &self.inner().options.hooks;
         hooks.tell("a checkpoint", |hook| hook.after_checkpoint(self, &checkpoint));
         Ok(checkpoint)
-    }
-
-    /// Returns the newest checkpoint of a success: see [`Lineage::last_successful`].
-    pub fn last_successful(&self) -> Result<Option<Checkpoint>> {
-        self.lineage.last_successful()
-    }
-
-    /// Returns the head: see [`Lineage::head`].
-    pub fn head(&self) -> Result<Head> {
-        self.lineage.head()
-    }
-
-    /// Reads events: see [`Lineage::read`].
-    pub fn read(&self, range: impl RangeBounds<Offset>) -> Result<Events> {
-        self.lineage.read(range)
-    }
-
-    /// Subscribes to events: see [`Lineage::subscribe`].
-    pub fn subscribe(&self, from: Offset, options: SubscribeOptions) -> Result<Subscription> {
-        self.lineage.subscribe(from, options)
-    }
-
-    /// Returns a point of the lineage: see [`Lineage::point`].
-    pub fn point(&self, offset: Offset) -> Result<Point> {
-        self.lineage.point(offset)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use milepost_codec::{Error, ErrorKind, Hash, Json, Result};
+use milepost_codec::{Error, ErrorKind, Hash, Result};
 use milepost_replay::{Chunks, Event, Reducer, RunState};
 
 use crate::commit::append::{Append, Appended};
@@ -77,21 +77,12 @@ impl View {
     /// As [`Engine::start_task`]. Ids are unique in the store. `Conflict`: another user's task has
     /// the id. `Invalid`: the view does not show the tasks of a single user, or not this task.
     pub fn start_task(&self, id: &str) -> Result<Task> {
-        self.start_task_from(id, None)
-    }
-
-    /// Starts a task of the user from an initial state.
-    ///
-    /// # Errors
-    ///
-    /// As [`View::start_task`].
-    pub fn start_task_from(&self, id: &str, initial: Option<Json>) -> Result<Task> {
         let Some(user) = self.user() else {
             let why = "a task belongs to a user, and the view has none: see `Engine::start_task`";
             return Err(Error::invalid(why));
         };
         self.may_start(id)?;
-        self.engine.start_task_from(id, user, initial)
+        self.engine.start_task(id, user)
     }
 
     /// Refuses the id of a task that the view would not show.
@@ -105,10 +96,6 @@ impl View {
     }
 
     /// Returns a task: see [`Engine::task`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Engine::task`].
     pub fn task(&self, id: &str) -> Result<Task> {
         let catalog = &self.engine.inner.catalog;
         Task::of(&self.engine, catalog.find_for(id, self.viewer())?)
@@ -116,10 +103,6 @@ impl View {
 
     /// Returns tasks: see [`Query::tasks`](crate::query::Query::tasks). If the view has a user, the
     /// query's `user` is ignored.
-    ///
-    /// # Errors
-    ///
-    /// As [`Query::tasks`](crate::query::Query::tasks).
     pub fn tasks(&self, query: &TaskQuery) -> Result<Page<TaskInfo>> {
         let user = self.user().map(str::to_owned).or_else(|| query.user.clone());
         if let Some(only) = &self.task {
@@ -139,10 +122,6 @@ impl View {
     }
 
     /// Returns the point that an address names: see [`Engine::point`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Engine::point`].
     pub fn point(&self, address: &str) -> Result<Point> {
         let catalog = &self.engine.inner.catalog;
         catalog.point(address, self.viewer())
@@ -150,10 +129,6 @@ impl View {
 
     /// Returns a checkpoint: see
     /// [`Query::checkpoint`](crate::query::Query::checkpoint).
-    ///
-    /// # Errors
-    ///
-    /// As [`Query::checkpoint`](crate::query::Query::checkpoint).
     pub fn checkpoint(&self, id: &str) -> Result<Checkpoint> {
         let id = id.strip_prefix('@').unwrap_or(id);
         let catalog = &self.engine.inner.catalog;
@@ -162,19 +137,11 @@ impl View {
 
     /// Returns checkpoints: see
     /// [`Query::checkpoints`](crate::query::Query::checkpoints).
-    ///
-    /// # Errors
-    ///
-    /// As [`Query::checkpoints`](crate::query::Query::checkpoints).
     pub fn checkpoints(&self, query: &CheckpointQuery) -> Result<Page<Checkpoint>> {
         self.engine.inner.catalog.checkpoints(query, self.viewer())
     }
 
     /// Returns the state of a point: see [`Engine::state`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Engine::state`].
     pub fn state<R: Reducer>(&self, reducer: &R, point: &Point) -> Result<R::State> {
         self.shown(point)?;
         self.engine.state(reducer, point)
@@ -182,20 +149,12 @@ impl View {
 
     /// Returns the encoded state of a point by a registered reducer: see
     /// [`Engine::encoded_state`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Engine::encoded_state`].
     pub fn encoded_state(&self, reducer: &str, point: &Point) -> Result<Vec<u8>> {
         self.shown(point)?;
         self.engine.encoded_state(reducer, point)
     }
 
     /// Returns the built-in reducer's state of a point: see [`Engine::run_state`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Engine::run_state`].
     pub fn run_state(&self, point: &Point) -> Result<RunState> {
         self.shown(point)?;
         self.engine.run_state(point)
@@ -207,10 +166,6 @@ impl View {
     }
 
     /// Returns the event at a point: see [`Engine::event`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Engine::event`].
     pub fn event(&self, point: &Point) -> Result<(Event, Hash)> {
         self.shown(point)?;
         self.engine.event(point)
@@ -218,40 +173,18 @@ impl View {
 
     /// Returns the chain hash before a point: see
     /// [`Integrity::hash_at`](crate::integrity::Integrity::hash_at).
-    ///
-    /// # Errors
-    ///
-    /// As [`Integrity::hash_at`](crate::integrity::Integrity::hash_at).
     pub fn hash_at(&self, point: &Point) -> Result<Hash> {
         self.shown(point)?;
         self.engine.integrity().hash_at(point)
     }
 
     /// Opens a lineage at a point: see [`Engine::branch`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Engine::branch`].
     pub fn branch(&self, point: &Point, description: Option<&str>) -> Result<Lineage> {
         self.shown(point)?;
         self.engine.branch(point, description)
     }
 
-    /// Opens a lineage at a point and activates it: see [`Engine::branch_and_switch`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Engine::branch_and_switch`].
-    pub fn branch_and_switch(&self, point: &Point, description: Option<&str>) -> Result<Task> {
-        self.shown(point)?;
-        self.engine.branch_and_switch(point, description)
-    }
-
     /// Opens a lineage at a point together with its first events: see [`Engine::branch_with`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Engine::branch_with`].
     pub fn branch_with(
         &self,
         point: &Point,

@@ -18,6 +18,7 @@ use parking_lot::RwLock;
 
 use super::chain_hash::HashCache;
 use super::events::{Ancestry, Cursor, Inherited, LineageTrees};
+use crate::cancel::Cancel;
 use crate::history::base::KnownKeys;
 use crate::history::erased::ErasedEvents;
 use crate::history::pieces::Pieces;
@@ -69,6 +70,8 @@ pub(crate) struct Catalog {
     /// The chain hashes computed last.
     pub(crate) walked: Arc<Mutex<Option<HashCache>>>,
     pub(crate) known_keys: Arc<KnownKeys>,
+    /// Ends the reads of events and chunks.
+    cancel: Cancel,
 }
 
 impl std::fmt::Debug for Catalog {
@@ -91,7 +94,18 @@ impl Catalog {
             made_pieces: Arc::new(Cache::of(MADE_PIECES_MAX)),
             walked: Arc::default(),
             known_keys: Arc::new(KnownKeys::new(key_window)),
+            cancel: Cancel::NEVER,
         }
+    }
+
+    /// Returns the catalog for reads that a flag ends.
+    pub(crate) fn cancelled_by(&self, cancel: &Cancel) -> Self {
+        Self { cancel: cancel.clone(), ..self.clone() }
+    }
+
+    /// Returns the flag that ends reads.
+    pub(crate) fn cancel(&self) -> &Cancel {
+        &self.cancel
     }
 
     /// Returns the chain of a log whose history began with `origin`.

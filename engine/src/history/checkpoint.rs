@@ -7,6 +7,7 @@ use milepost_codec::{
 use milepost_store::index::keys::{self, KeyKind};
 use milepost_store::index::{MarkEntry, MarkPlace, TaskEntry};
 
+use crate::conditions::Conditions;
 use crate::context::Context;
 use crate::history::address::{ID_PREFIX_MIN, is_hex};
 use crate::history::ancestry::Ancestry;
@@ -33,6 +34,7 @@ pub struct Mark {
     at: Option<Offset>,
     context: Context,
     captured: Option<String>,
+    conditions: Conditions,
 }
 
 impl Mark {
@@ -111,6 +113,19 @@ impl Mark {
         self
     }
 
+    /// Sets the conditions of the checkpoint. A mark that is appended with events has those of the
+    /// [`Append`](crate::Append) instead.
+    #[must_use]
+    pub fn conditions(mut self, conditions: Conditions) -> Self {
+        self.conditions = conditions;
+        self
+    }
+
+    /// Returns the conditions.
+    pub(crate) fn under(&self) -> &Conditions {
+        &self.conditions
+    }
+
     /// Declares that the [`Participant`](crate::Participant) of this name has just captured its
     /// present state. The checkpoint does not ask it for another capture.
     #[must_use]
@@ -161,11 +176,16 @@ impl Mark {
         self.at
     }
 
-    /// Checks the mark. `at` is the head at its offset, if it has one.
-    pub(crate) fn draft(mut self, at: Option<Head>, now_us: u64) -> Result<PendingMark> {
+    /// Checks the mark of a caller. `at` is the head at its offset, if it has one.
+    pub(crate) fn draft(
+        mut self,
+        caller: &Context,
+        at: Option<Head>,
+        now_us: u64,
+    ) -> Result<PendingMark> {
         self.body.check()?;
         self.body.at = at;
-        Ok(PendingMark { mark: self.body, header: self.context.header(0, now_us) })
+        Ok(PendingMark { mark: self.body, header: self.context.header(caller, 0, now_us) })
     }
 }
 

@@ -119,6 +119,12 @@ impl Events {
         })
     }
 
+    /// Returns the events for reads that nothing cancels.
+    #[cfg(not(shuttle))]
+    pub(crate) fn without_cancel(self) -> Self {
+        Self { catalog: self.catalog.cancelled_by(&crate::cancel::Cancel::NEVER), ..self }
+    }
+
     /// Extends the range to a later head.
     pub(crate) fn extend(&mut self, end: Offset) {
         self.end = self.end.max(end);
@@ -208,7 +214,7 @@ impl Iterator for Events {
             return None;
         }
         let at = self.next;
-        let read = match crate::given_up::check_given_up().and_then(|()| self.read()) {
+        let read = match self.catalog.cancel().check().and_then(|()| self.read()) {
             Ok(Some(event)) => Ok(event),
             Ok(None) => Err(self.missing()),
             Err(error) => Err(error),

@@ -124,7 +124,7 @@ impl Chunks for LogChunks {
     }
 
     fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>> {
-        crate::given_up::check_given_up()?;
+        self.catalog.cancel().check()?;
         if let Some(content) = self.catalog.log().get_chunk(id)? {
             return Ok(content.into());
         }

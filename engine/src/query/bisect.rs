@@ -11,7 +11,6 @@ use milepost_codec::{Error, Offset, Result};
 use milepost_replay::{Reducer as _, RunReducer, RunState};
 
 use super::Query;
-use crate::given_up::check_given_up;
 use crate::handles::engine::Engine;
 use crate::history::events::Ancestry;
 use crate::history::log_chunks::LogChunks;
@@ -252,13 +251,13 @@ impl Bisect {
         if holds(&state)? {
             return Err(wrong_end(&begin, Verdict::Good, Verdict::Bad));
         }
-        let catalog = &engine.inner.catalog;
+        let catalog = &engine.catalog();
         let chunks = LogChunks::folding(catalog, &RunReducer, (end.no, end.lineage))?;
         let lineage = engine.task(&end.task)?.lineage_named(end.lineage)?;
         let mut found = None;
         self.looked = 1;
         for event in lineage.read(begin.offset..end.offset)? {
-            check_given_up()?;
+            engine.cancel().check()?;
             let event = event?;
             RunReducer.apply(&mut state, &event, &chunks)?;
             self.looked += 1;

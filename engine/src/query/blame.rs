@@ -12,7 +12,7 @@ use milepost_replay::{Chunks, Event, Reducer, RunReducer, RunState};
 use serde_json::Value;
 
 use super::Query;
-use crate::handles::engine::Engine;
+use crate::history::catalog::Catalog;
 use crate::history::events::{Ancestry, Events};
 use crate::history::log_chunks::LogChunks;
 use crate::history::point::Point;
@@ -79,11 +79,11 @@ impl Query<'_> {
                 "every entry changes the list `{pointer}`: name one of them, as in `{pointer}/0`"
             )));
         }
-        let catalog = &self.engine.inner.catalog;
+        let catalog = &self.engine.catalog();
         catalog.readable((point.no, point.lineage, point.offset))?;
         let ancestry = Ancestry::of(catalog, point.no, point.lineage)?;
         let search = Search {
-            engine: self.engine,
+            catalog,
             chunks: LogChunks::folding(catalog, &RunReducer, (point.no, point.lineage))?,
             kinds: RunReducer::kinds_for(pointer)?,
             begin: ancestry.begin(),
@@ -101,7 +101,7 @@ impl Query<'_> {
 
 /// A search for changes of one pointer.
 struct Search<'a> {
-    engine: &'a Engine,
+    catalog: &'a Catalog,
     chunks: LogChunks,
     kinds: &'static [&'static str],
     begin: Offset,
@@ -113,7 +113,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn state(&self, offset: Offset) -> Result<RunState> {
-        let (catalog, point) = (&self.engine.inner.catalog, self.point);
+        let (catalog, point) = (self.catalog, self.point);
         state_at(catalog, &RunReducer, point.no, point.lineage, offset)
     }
 
@@ -148,7 +148,7 @@ impl Search<'_> {
 
     /// Returns the changes in a window, oldest first; only the last one without `history`.
     fn window(&self, from: Offset, to: Offset, history: bool) -> Result<Vec<Blame>> {
-        let (catalog, point) = (&self.engine.inner.catalog, self.point);
+        let (catalog, point) = (self.catalog, self.point);
         let mut state = self.state(from)?;
         let mut before = self.value(&state)?;
         let mut found = Vec::new();
@@ -199,7 +199,7 @@ impl Search<'_> {
 
     /// Returns `true` if the trimmed events left a value other than the initial one.
     fn set_before(&self, ancestry: &Ancestry) -> Result<bool> {
-        let (_, state) = beginning(&self.engine.inner.catalog, &RunReducer, ancestry)?;
+        let (_, state) = beginning(self.catalog, &RunReducer, ancestry)?;
         Ok(self.value(&state)? != self.value(&RunReducer.initial())?)
     }
 }

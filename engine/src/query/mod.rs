@@ -94,12 +94,8 @@ impl Query<'_> {
 }
 
 impl View {
-    /// Returns summaries of tasks: see [`Query::summaries`]. A task that is deleted during the call
-    /// is left out, and one with unreadable events has the error in its summary.
-    ///
-    /// # Errors
-    ///
-    /// As [`Query::summaries`].
+    /// Returns summaries of tasks: see [`Query::summaries`]. A task that is deleted during
+    /// the call is left out, and one whose events cannot be read says so.
     pub fn summaries(&self, query: &TaskQuery) -> Result<Page<TaskSummary>> {
         let page = self.tasks(query)?;
         let mut items = Vec::with_capacity(page.items.len());
@@ -133,7 +129,7 @@ impl View {
     }
 
     fn summary_of(&self, task: TaskInfo) -> Result<TaskSummary> {
-        let catalog = &self.engine().inner.catalog;
+        let catalog = &self.engine().catalog();
         let outcome = |lineage, head| {
             let state = state_at(catalog, &RunReducer, task.no, lineage, head)?;
             let state = json!({"variables": state.variables.to_value()});
@@ -144,10 +140,6 @@ impl View {
     }
 
     /// Finds the events that set a part of the state of a point: see [`Query::blame`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Query::blame`].
     pub fn blame(&self, point: &Point, pointer: &str, history: bool) -> Result<Blamed> {
         self.shown(point)?;
         self.engine().query().blame(point, pointer, history)
@@ -176,10 +168,6 @@ impl View {
 
     /// Returns the sizes of a user's tasks: see [`Query::task_stats`]. Empty if the view shows the
     /// tasks of another user.
-    ///
-    /// # Errors
-    ///
-    /// As [`Query::task_stats`].
     pub fn task_stats(&self, user: &str) -> Result<Vec<TaskStats>> {
         let viewer = self.viewer();
         if viewer.user.is_some_and(|own| own != user) {

@@ -8,62 +8,91 @@ use milepost_store::index::keys;
 
 use crate::commit::append::{Append, Appended};
 use crate::commit::committer::Request;
-use crate::commit::conditions::{self, Conditions};
+use crate::commit::conditions;
+use crate::conditions::Conditions;
 use crate::handles::audit::AuditEvent;
 use crate::handles::engine::Engine;
 use crate::handles::lineage::Lineage;
 use crate::handles::task::Task;
+use crate::handles::view::View;
 use crate::history::events::Ancestry;
 use crate::history::point::Point;
 
 impl Engine {
     /// Opens a new lineage at a point. The active lineage stays the same.
     ///
-    /// If a branch was opened under the key of the current
-    /// [`Conditions`](crate::calls::Conditions), at this point or before it, that lineage is
-    /// returned.
-    ///
     /// # Errors
     ///
-    /// - `Conflict`: the key was used for something else.
     /// - `Corrupt`: the history before the point cannot be read.
     /// - `Invalid`: the description has more than 1,024 bytes.
     /// - `NotFound`: retention trimmed the point.
     /// - `Unavailable`: a restore of the task is pending.
     pub fn branch(&self, point: &Point, description: Option<&str>) -> Result<Lineage> {
+        self.open_branch(point, description, &Conditions::new())
+    }
+
+    /// Opens a new lineage at a point, as [`Engine::branch`], under conditions. With `activate` it
+    /// becomes the active lineage, all in one commit. Files stay as they are. An
+    /// [undo](Engine::undo) returns to the lineage before.
+    ///
+    /// If a branch was opened so under the same key, at this point or before it, that lineage is
+    /// returned, and nothing is made active. An expected head is that of the lineage that is active
+    /// before, and has no effect on a branch that does not become active.
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::branch`]. `Conflict`: the head is not the expected one, or the key was used for
+    /// something else. `Invalid`: a hook refuses.
+    pub fn branch_by(
+        &self,
+        point: &Point,
+        description: Option<&str>,
+        activate: bool,
+        conditions: &Conditions,
+    ) -> Result<Lineage> {
+        match activate {
+            true => self.branch_and_switch(point, description, conditions),
+            false => self.open_branch(point, description, conditions),
+        }
+    }
+
+    fn open_branch(
+        &self,
+        point: &Point,
+        description: Option<&str>,
+        conditions: &Conditions,
+    ) -> Result<Lineage> {
         let inner = &self.inner;
         let structure = inner.structure()?;
         inner.catalog.goes_on(point.no)?;
         let entry = inner.catalog.task(point.no)?;
-        if let Some(lineage) = self.branched_already(point, description, false)? {
+        if let Some(lineage) = self.branched_already(point, description, (conditions, false))? {
             return Lineage::new(self, point.no, lineage, None);
         }
-        let (lineage, appends) = self.fork(point, LineageType::Branch, description, &[])?;
+        let opened = (LineageType::Branch, description, conditions.checked_key()?);
+        let (lineage, appends) = self.fork(point, opened, &[])?;
         inner.commit(Request::of(appends))?;
         drop(structure);
-        AuditEvent::of("branched", point.no, lineage).tell(inner);
+        AuditEvent::of("branched", point.no, lineage).tell(self);
         Ok(Lineage::made(self, (point.no, &entry), lineage, None))
     }
 
-    /// Opens a new lineage at a point, as [`Engine::branch`], and makes it the active one, all in
-    /// one commit. Files stay as they are. An [undo](Engine::undo) returns to the lineage before.
-    /// If it was opened so under the key of the current conditions, it is returned, and nothing is
-    /// made active.
-    ///
-    /// # Errors
-    ///
-    /// As [`Engine::branch`]. `Conflict`: the conditions expect another head of the active lineage.
-    /// `Invalid`: a hook refuses.
-    pub fn branch_and_switch(&self, point: &Point, description: Option<&str>) -> Result<Task> {
+    /// Opens a lineage at a point and activates it.
+    fn branch_and_switch(
+        &self,
+        point: &Point,
+        description: Option<&str>,
+        conditions: &Conditions,
+    ) -> Result<Lineage> {
         self.check_writable()?;
         let inner = &self.inner;
         let hooks = &inner.options.hooks;
         let already = || {
-            let lineage = self.branched_already(point, description, true)?;
+            let lineage = self.branched_already(point, description, (conditions, true))?;
             lineage.map(|lineage| self.on_lineage(point.no, lineage)).transpose()
         };
         if let Some(task) = already()? {
-            return Ok(task);
+            return Ok(task.lineage().clone());
         }
         hooks.ask("a restore", |hook| hook.before_restore(point))?;
         let (task, left) = self.with_folder_state(point, |folder| {
@@ -76,19 +105,20 @@ impl Engine {
             inner.catalog.goes_on(point.no)?;
             let entry = inner.catalog.task(point.no)?;
             let (back, active) = inner.catalog.active(point.no)?;
-            let (lineage, appends) =
-                self.fork(point, LineageType::Branch, description, &carried)?;
+            let opened = (LineageType::Branch, description, conditions.checked_key()?);
+            let (lineage, appends) = self.fork(point, opened, &carried)?;
             let (epoch, cause) = (back + 1, ActivationCause::Chosen);
             let activated = Activated { lineage, epoch, cause, back: Some(back) };
-            self.commit_activation(point.no, activated, appends, (&[], Some(folder.seen)))?;
+            let more = (&[][..], Some(folder.seen));
+            self.commit_activation(point.no, activated, appends, more, conditions)?;
             Ok((Task::made(self, (point.no, &entry), lineage, epoch), Some(active.lineage)))
         })?;
         if let Some(left) = left {
-            AuditEvent::of("branched", point.no, task.lineage().id()).tell(inner);
+            AuditEvent::of("branched", point.no, task.lineage().id()).tell(self);
             self.tell_gone("switched", &task, left);
             hooks.tell("a restore", |hook| hook.after_restore(&task));
         }
-        Ok(task)
+        Ok(task.lineage().clone())
     }
 
     /// Opens a new lineage at a point, as [`Engine::branch`], and appends events to it, with the
@@ -126,7 +156,7 @@ impl Engine {
         description: Option<&str>,
         append: impl Into<Append>,
     ) -> Result<(Lineage, Appended)> {
-        let append = append.into().under_conditions()?;
+        let append = append.into();
         let inner = &self.inner;
         if append.expected().is_some() || append.control_changes().next().is_some() {
             let why = "the first append to a branch expects no head and changes no control";
@@ -144,8 +174,8 @@ impl Engine {
         // Encoded before the lock, as all that is not small: calls on other tasks wait for it. The
         // log is a placeholder.
         let origin = inner.catalog.task(point.no)?.origin;
-        let events = inner.log_append(LogId::lineage(point.no, point.lineage), origin);
-        let events = inner.with_events_of(&append, events.behind_opening())?;
+        let events = self.log_append(LogId::lineage(point.no, point.lineage), origin);
+        let events = self.with_events_of(&append, events.behind_opening())?;
         let structure = inner.structure()?;
         inner.catalog.goes_on(point.no)?;
         let entry = inner.catalog.task(point.no)?;
@@ -160,18 +190,16 @@ impl Engine {
             self.refuse_used_before(point, key, &parent)?;
         }
         let append = self.with_parent(point, &parent, append)?;
-        // The key of the append is not that of the opening.
-        let fork = || self.fork(point, LineageType::Branch, description, &[]);
-        let (id, mut appends) = Conditions::new().during(fork)?;
+        let (id, mut appends) = self.fork(point, (LineageType::Branch, description, None), &[])?;
         let lineage = Lineage::made(self, (point.no, &entry), id, None);
         let Some(opening) = appends.pop() else {
             return Err(Error::invalid("a branch of nothing"));
         };
-        // The copy of a mark is for restores: the append's own mark replaces it.
-        appends.push(inner.with_mark_of(&append, events.opened_by(opening))?);
+        // The copy of a mark that was left behind is for restores: that of the append replaces it.
+        appends.push(self.with_mark_of(&append, events.opened_by(opening))?);
         let done = inner.commit(Request::of(appends))?;
         drop(structure);
-        AuditEvent::of("branched", point.no, id).tell(inner);
+        AuditEvent::of("branched", point.no, id).tell(self);
         let appended = Appended::behind_opening(&done)?;
         lineage.appended(&append, &appended);
         if let Some(id) = appended.checkpoint
@@ -186,39 +214,39 @@ impl Engine {
         Ok((lineage, appended))
     }
 
-    /// Returns the lineage that an earlier call with the current key opened at a point. Fails with
+    /// Returns the lineage that an earlier call with the same key opened at a point. Fails with
     /// `Conflict` if the key was used for something else.
     fn branched_already(
         &self,
         point: &Point,
         description: Option<&str>,
-        is_switched: bool,
+        (conditions, is_switched): (&Conditions, bool),
     ) -> Result<Option<LineageId>> {
-        let Some(key) = conditions::key()? else {
+        let Some(key) = conditions.checked_key()? else {
             return Ok(None);
         };
         let catalog = &self.inner.catalog;
         let chosen = match is_switched {
-            true => catalog.activated_under(point.no, &key, ActivationCause::Chosen)?,
+            true => catalog.activated_under(point.no, key, ActivationCause::Chosen)?,
             false => None,
         };
         let fork = self.fork_of(point)?;
-        if let Some((lineage, opened)) = catalog.branched_under(point.no, &key)? {
+        if let Some((lineage, opened)) = catalog.branched_under(point.no, key)? {
             let is_same = opened.description.as_deref() == description
                 && self.is_behind(point, &fork, opened.parent)?
                 && (!is_switched || chosen.is_some_and(|to| to.lineage == lineage));
             if is_same {
                 return Ok(Some(lineage));
             }
-            return Err(conditions::used_otherwise(&key, format!("to open lineage {lineage}")));
+            return Err(conditions::used_otherwise(key, format!("to open lineage {lineage}")));
         }
         if let Some(to) = chosen {
-            return Err(conditions::used_otherwise(&key, format!("activation {}", to.epoch)));
+            return Err(conditions::used_otherwise(key, format!("activation {}", to.epoch)));
         }
-        if let Some(lineage) = self.branch_under(point.no, &key, &fork)? {
-            return Err(conditions::used_otherwise(&key, format!("in lineage {lineage}")));
+        if let Some(lineage) = self.branch_under(point.no, key, &fork)? {
+            return Err(conditions::used_otherwise(key, format!("in lineage {lineage}")));
         }
-        self.refuse_used_before(point, &key, &fork)?;
+        self.refuse_used_before(point, key, &fork)?;
         Ok(None)
     }
 
@@ -282,5 +310,19 @@ impl Engine {
             Ok(())
         })?;
         Ok(found)
+    }
+}
+
+impl View {
+    /// Opens a lineage at a point under conditions: see [`Engine::branch_by`].
+    pub fn branch_by(
+        &self,
+        point: &Point,
+        description: Option<&str>,
+        activate: bool,
+        conditions: &Conditions,
+    ) -> Result<Lineage> {
+        self.shown(point)?;
+        self.engine().branch_by(point, description, activate, conditions)
     }
 }

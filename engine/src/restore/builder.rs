@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use milepost_codec::{Error, Result, Scope};
 
+use crate::conditions::Conditions;
 use crate::handles::engine::Engine;
+use crate::handles::lineage::Lineage;
 use crate::handles::participant::Participant;
 use crate::handles::task::Task;
 use crate::handles::view::View;
 use crate::history::catalog::Viewer;
 use crate::history::point::Point;
 
-/// A restore of a point, or an undo of the last restore. Nothing happens before
-/// [`run`](Restore::run).
+/// A restore of a point, an undo of the last restore, a switch to a lineage, or a redo. Nothing
+/// happens before [`run`](Restore::run).
 ///
 /// ```
 /// use milepost::events::Message;
@@ -36,6 +38,7 @@ pub struct Restore<'a> {
     to: Target<'a>,
     scope: Option<Scope>,
     description: Option<String>,
+    conditions: Conditions,
     with: Vec<Arc<dyn Participant>>,
 }
 
@@ -45,6 +48,10 @@ enum Target<'a> {
     Point(&'a Point),
     /// The point before the last restore of a task.
     Before(&'a str),
+    /// A lineage.
+    Lineage(&'a Lineage),
+    /// The lineage that the last undo of a task left.
+    Undone(&'a str),
 }
 
 impl Engine {
@@ -62,6 +69,33 @@ impl Engine {
     pub fn undo<'a>(&'a self, task: &'a str) -> Restore<'a> {
         Restore::new(self, Viewer::ALL, Target::Before(task))
     }
+
+    /// Switches a task to an existing lineage, which becomes the active one. No lineage is opened
+    /// or changed, and files stay as they are: this is one small durable append. If the lineage is
+    /// active already, nothing is appended. An [undo](Engine::undo) returns to the lineage before.
+    ///
+    /// ```
+    /// use milepost::{Engine, Options};
+    ///
+    /// let engine = Engine::in_memory(Options::default())?;
+    /// let task = engine.start_task("essay", "ana")?;
+    /// let other = engine.branch(&engine.point("essay@1")?, Some("shorter"))?;
+    /// assert_eq!(engine.switch(&other).run()?.lineage().id(), other.id());
+    /// engine.undo("essay").run()?;
+    /// assert_eq!(engine.task("essay")?.lineage().id(), task.lineage().id());
+    /// assert_eq!(engine.redo("essay").run()?.lineage().id(), other.id());
+    /// # Ok::<(), milepost::Error>(())
+    /// ```
+    pub fn switch<'a>(&'a self, lineage: &'a Lineage) -> Restore<'a> {
+        Restore::new(self, Viewer::ALL, Target::Lineage(lineage))
+    }
+
+    /// Redoes the last undone restore or switch of a task: the lineage that the undo left becomes
+    /// active again. A second call redoes the one before that. A restore, and a switch to another
+    /// lineage, leave nothing to redo.
+    pub fn redo<'a>(&'a self, task: &'a str) -> Restore<'a> {
+        Restore::new(self, Viewer::ALL, Target::Undone(task))
+    }
 }
 
 impl View {
@@ -74,11 +108,22 @@ impl View {
     pub fn undo<'a>(&'a self, task: &'a str) -> Restore<'a> {
         Restore::new(self.engine(), self.viewer(), Target::Before(task))
     }
+
+    /// Switches a task to an existing lineage: see [`Engine::switch`].
+    pub fn switch<'a>(&'a self, lineage: &'a Lineage) -> Restore<'a> {
+        Restore::new(self.engine(), self.viewer(), Target::Lineage(lineage))
+    }
+
+    /// Redoes the last undone restore or switch of a task: see [`Engine::redo`].
+    pub fn redo<'a>(&'a self, task: &'a str) -> Restore<'a> {
+        Restore::new(self.engine(), self.viewer(), Target::Undone(task))
+    }
 }
 
 impl<'a> Restore<'a> {
     fn new(engine: &'a Engine, viewer: Viewer<'a>, to: Target<'a>) -> Self {
-        Self { engine, viewer, to, scope: None, description: None, with: Vec::new() }
+        let conditions = Conditions::new();
+        Self { engine, viewer, to, scope: None, description: None, conditions, with: Vec::new() }
     }
 
     /// Adds a participant, for example a folder. First the present is captured and marked. Then
@@ -102,12 +147,19 @@ impl<'a> Restore<'a> {
         self
     }
 
-    /// Returns the point that is restored: for an undo, the head of the lineage that was active
-    /// before the last restore. Changes nothing.
+    /// Sets the conditions: a key under which it is done once, and the head that the active lineage
+    /// has to have.
+    pub fn conditions(mut self, conditions: Conditions) -> Self {
+        self.conditions = conditions;
+        self
+    }
+
+    /// Returns the point that is restored: for an undo, a switch and a redo, the head of the
+    /// lineage that becomes active. Changes nothing.
     ///
     /// # Errors
     ///
-    /// - `Invalid`: there is no restore to undo.
+    /// - `Invalid`: there is no restore to undo, or no undo to take back.
     /// - `NotFound`: the task does not exist, or retention dropped the lineage.
     pub fn target(&self) -> Result<Point> {
         match self.to {
@@ -116,12 +168,19 @@ impl<'a> Restore<'a> {
                 Ok(point.clone())
             }
             Target::Before(task) => self.engine.undo_point(task, self.viewer),
+            Target::Lineage(lineage) => lineage.point(lineage.head()?.next),
+            Target::Undone(task) => {
+                let no = self.engine.inner.catalog.find_for(task, self.viewer)?;
+                let lineage = self.engine.redo_target(no, task)?;
+                let lineage = Lineage::new(self.engine, no, lineage, None)?;
+                lineage.point(lineage.head()?.next)
+            }
         }
     }
 
     /// Returns `true` if [`run`](Restore::run) also restores files: that of an undo if the restore
-    /// to undo did, and another one with participants, unless its scope is the state. An undo of a
-    /// [switch](Engine::switch) restores none.
+    /// to undo did, and another one with participants, unless its scope is the state. A
+    /// [switch](Engine::switch), its undo and a redo restore none.
     ///
     /// # Errors
     ///
@@ -131,6 +190,7 @@ impl<'a> Restore<'a> {
         match self.to {
             Target::Point(_) => Ok(!self.with.is_empty() && self.scope != Some(Scope::State)),
             Target::Before(task) => catalog.undo_takes_files(catalog.find_for(task, self.viewer)?),
+            Target::Lineage(_) | Target::Undone(_) => Ok(false),
         }
     }
 
@@ -140,28 +200,32 @@ impl<'a> Restore<'a> {
     ///
     /// Errors of the participants, and:
     ///
-    /// - `Conflict`: a path, or the state of the folder, prevents the restore.
+    /// - `Conflict`: a path, or the state of the folder, prevents the restore, the head of the
+    ///   active lineage is not the expected one, the key was used for something else, or the
+    ///   restore to redo also restored files.
     /// - `Corrupt`: the history before the point cannot be read.
     /// - `Invalid`: the description has more than 1,024 bytes, a hook refuses, files are
-    ///   to be restored without a participant, or there is no restore to undo. An undo has no
-    ///   description, and no scope but that of the state.
-    /// - `NotFound`: retention trimmed the point or dropped the lineage.
+    ///   to be restored without a participant, or there is no restore to undo, or no undo to take
+    ///   back. An undo has no description, and no scope but that of the state; a switch and a redo
+    ///   have neither, and no participant.
+    /// - `NotFound`: retention trimmed the point or dropped the lineage, the task was deleted, or
+    ///   the lineage is of another store.
     /// - `Unavailable`: another restore of the task is pending, or the restore to undo also
     ///   restored files and no workspace takes part. With the scope of the state none does.
     pub fn run(self) -> Result<Task> {
-        let Self { engine, viewer, scope, with, .. } = &self;
+        let Self { engine, viewer, scope, with, conditions, .. } = &self;
         let description = self.description.as_deref();
         match self.to {
             Target::Point(point) => {
                 engine.inner.catalog.owned(point, *viewer)?;
                 let default = if with.is_empty() { Scope::State } else { Scope::All };
                 match scope.unwrap_or(default) {
-                    Scope::State => engine.restore_state(point, description),
+                    Scope::State => engine.restore_state(point, description, conditions),
                     _ if with.is_empty() => {
                         let why = "a restore of files needs a participant that restores them";
                         Err(Error::invalid(format!("{why}: see `Restore::with`")))
                     }
-                    scope => engine.restore_with(point, scope, description, with),
+                    scope => engine.restore_with(point, scope, description, (with, conditions)),
                 }
             }
             Target::Before(_) if scope.is_some_and(|scope| scope != Scope::State) => {
@@ -171,12 +235,18 @@ impl<'a> Restore<'a> {
                 Err(Error::invalid("an undo opens no lineage: it has no description"))
             }
             Target::Before(task) if with.is_empty() || scope.is_some() => {
-                engine.undo_joined(task, *viewer, scope.is_none())
+                engine.undo_joined((task, *viewer), scope.is_none(), conditions)
             }
             Target::Before(task) => {
                 let no = engine.inner.catalog.find_for(task, *viewer)?;
-                engine.undo_with((no, task), *viewer, with)
+                engine.undo_with((no, task), *viewer, (with, conditions))
             }
+            _ if scope.is_some() || description.is_some() || !with.is_empty() => {
+                let why = "a switch and a redo leave files as they are, and open no lineage";
+                Err(Error::invalid(why))
+            }
+            Target::Lineage(lineage) => engine.switch_for(lineage, *viewer, conditions),
+            Target::Undone(task) => engine.redo_for(task, *viewer, conditions),
         }
     }
 }

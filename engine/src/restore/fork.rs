@@ -8,7 +8,7 @@ use milepost_codec::{
 use milepost_store::index::{MarkEntry, keys};
 
 use crate::commit::committer::{LogAppend, Request};
-use crate::commit::conditions;
+use crate::conditions::Conditions;
 use crate::handles::audit::{self, AuditEvent};
 use crate::handles::engine::{Engine, registered};
 use crate::handles::inner::Inner;
@@ -24,16 +24,22 @@ use super::last_capture::FolderState;
 
 impl Engine {
     /// Restores the state of a point, without participants.
-    pub(super) fn restore_state(&self, point: &Point, description: Option<&str>) -> Result<Task> {
+    pub(super) fn restore_state(
+        &self,
+        point: &Point,
+        description: Option<&str>,
+        conditions: &Conditions,
+    ) -> Result<Task> {
         self.check_writable()?;
         let inner = &self.inner;
-        if let Some(task) = self.restored_already(point, Scope::State)? {
+        if let Some(task) = self.restored_already(point, Scope::State, conditions)? {
             return Ok(task);
         }
         let hooks = &inner.options.hooks;
         hooks.ask("a restore", |hook| hook.before_restore(point))?;
-        let (task, from) =
-            self.with_folder_state(point, |folder| self.restored(point, description, folder))?;
+        let (task, from) = self.with_folder_state(point, |folder| {
+            self.restored(point, description, conditions, folder)
+        })?;
         let Some(from) = from else {
             return Ok(task);
         };
@@ -49,13 +55,14 @@ impl Engine {
         &self,
         point: &Point,
         description: Option<&str>,
+        conditions: &Conditions,
         folder: &FolderState,
     ) -> Result<(Task, Option<LineageId>)> {
         let inner = &self.inner;
         // Read before the lock, like all that is not small.
         let carried = self.carried(folder)?;
         let _structure = inner.structure()?;
-        if let Some(task) = self.restored_already(point, Scope::State)? {
+        if let Some(task) = self.restored_already(point, Scope::State, conditions)? {
             return Ok((task, None));
         }
         inner.catalog.goes_on(point.no)?;
@@ -73,25 +80,32 @@ impl Engine {
         };
         let mut events = vec![Body::from(restored)];
         events.extend(carried);
-        let (lineage, appends) = self.fork(point, LineageType::Restore, description, &events)?;
+        let opened = (LineageType::Restore, description, conditions.checked_key()?);
+        let (lineage, appends) = self.fork(point, opened, &events)?;
         let activated = Activated {
             lineage,
             epoch: epoch + 1,
             cause: ActivationCause::Restored,
             back: Some(epoch),
         };
-        self.commit_activation(point.no, activated, appends, (&[], Some(folder.seen)))?;
+        let more = (&[][..], Some(folder.seen));
+        self.commit_activation(point.no, activated, appends, more, conditions)?;
         let task = Task::made(self, (point.no, &entry), lineage, epoch + 1);
         Ok((task, Some(active.lineage)))
     }
 
-    /// Returns the task on the lineage that an earlier restore with the current key opened.
-    pub(super) fn restored_already(&self, point: &Point, scope: Scope) -> Result<Option<Task>> {
+    /// Returns the task on the lineage that an earlier restore with the same key opened.
+    pub(super) fn restored_already(
+        &self,
+        point: &Point,
+        scope: Scope,
+        conditions: &Conditions,
+    ) -> Result<Option<Task>> {
         let catalog = &self.inner.catalog;
-        let Some(key) = conditions::key()? else {
+        let Some(key) = conditions.checked_key()? else {
             return Ok(None);
         };
-        let opened = catalog.restored_under(&key, point, scope)?;
+        let opened = catalog.restored_under(key, point, scope)?;
         opened.map(|lineage| self.on_lineage(point.no, lineage)).transpose()
     }
 
@@ -105,13 +119,18 @@ impl Engine {
 
     /// Undoes a restore if `viewer` owns the task. With `files` the participants that joined the
     /// task take part.
-    pub(super) fn undo_joined(&self, task: &str, viewer: Viewer<'_>, files: bool) -> Result<Task> {
+    pub(super) fn undo_joined(
+        &self,
+        (task, viewer): (&str, Viewer<'_>),
+        files: bool,
+        conditions: &Conditions,
+    ) -> Result<Task> {
         let inner = &self.inner;
         let hooks = &inner.options.hooks;
         self.check_writable()?;
         loop {
             let no = inner.catalog.find_for(task, viewer)?;
-            if let Some(task) = self.undone_already(no)? {
+            if let Some(task) = self.undone_already(no, conditions)? {
                 return Ok(task);
             }
             inner.catalog.goes_on(no)?;
@@ -119,7 +138,7 @@ impl Engine {
             if inner.catalog.undo_takes_files(no)? {
                 let joined = self.joined(no);
                 if files && !joined.is_empty() {
-                    return self.undo_with((no, task), viewer, &joined);
+                    return self.undo_with((no, task), viewer, (&joined, conditions));
                 }
                 return Err(Error::new(
                     ErrorKind::Unavailable,
@@ -133,7 +152,7 @@ impl Engine {
             hooks.ask("a restore", |hook| hook.before_restore(&target))?;
             // After another restore the hooks are asked about the new target.
             let undone = self.with_folder_state(&target, |folder| {
-                self.undo_state((no, task), viewer, (epoch, &target, folder))
+                self.undo_state((no, task), viewer, (epoch, &target, folder), conditions)
             })?;
             if let Some(task) = undone {
                 hooks.tell("a restore", |hook| hook.after_restore(&task));
@@ -149,13 +168,14 @@ impl Engine {
         (no, task): (TaskNo, &str),
         viewer: Viewer<'_>,
         (epoch, target, folder): (Epoch, &Point, &FolderState),
+        conditions: &Conditions,
     ) -> Result<Option<Task>> {
         let inner = &self.inner;
         let structure = inner.structure()?;
         if inner.catalog.find_for(task, viewer)? != no {
             return Ok(None);
         }
-        if let Some(task) = self.undone_already(no)? {
+        if let Some(task) = self.undone_already(no, conditions)? {
             return Ok(Some(task));
         }
         inner.catalog.goes_on(no)?;
@@ -175,19 +195,23 @@ impl Engine {
         };
         let kept = folder.after_activation(epoch + 1, target).map(Control::from);
         let more = (kept.as_slice(), Some(folder.seen));
-        self.commit_activation(no, activated, Vec::new(), more)?;
+        self.commit_activation(no, activated, Vec::new(), more, conditions)?;
         let task = Task::made(self, (no, &entry), before.lineage, epoch + 1);
         drop(structure);
         self.tell_gone("undone", &task, active.lineage);
         Ok(Some(task))
     }
 
-    /// Returns the task on the lineage that an earlier undo with the current key activated.
-    pub(super) fn undone_already(&self, no: TaskNo) -> Result<Option<Task>> {
-        let Some(key) = conditions::key()? else {
+    /// Returns the task on the lineage that an earlier undo with the same key activated.
+    pub(super) fn undone_already(
+        &self,
+        no: TaskNo,
+        conditions: &Conditions,
+    ) -> Result<Option<Task>> {
+        let Some(key) = conditions.checked_key()? else {
             return Ok(None);
         };
-        let undone = self.inner.catalog.activated_under(no, &key, ActivationCause::Undone)?;
+        let undone = self.inner.catalog.activated_under(no, key, ActivationCause::Undone)?;
         undone.map(|to| self.on_lineage(no, to.lineage)).transpose()
     }
 
@@ -211,7 +235,7 @@ impl Engine {
             phase_before: before.as_ref().map(|status| status.phase.as_deref().unwrap_or("")),
             ..AuditEvent::of(action, task.no(), task.lineage().id())
         };
-        done.tell(inner);
+        done.tell(self);
     }
 
     /// Returns the place at which a lineage forks for a point.
@@ -235,11 +259,11 @@ impl Engine {
     }
 
     /// Returns the appends that open a lineage at a point, with these events after the opening one.
+    /// The lineage has a type, a description, and the key of the operation that opens it.
     pub(crate) fn fork(
         &self,
         point: &Point,
-        lineage_type: LineageType,
-        description: Option<&str>,
+        (lineage_type, description, key): (LineageType, Option<&str>, Option<&str>),
         behind: &[Body],
     ) -> Result<(LineageId, Vec<LogAppend>)> {
         let inner = &self.inner;
@@ -256,17 +280,17 @@ impl Engine {
             initial: None,
             copied_from: None,
         };
-        let mut control = inner.log_append(LogId::control(point.no), origin);
+        let mut control = self.log_append(LogId::control(point.no), origin);
         control.control(&registered(lineage, &opened), now)?;
         let at = Head { next: offset, hash };
-        let mut events =
-            inner.log_append(LogId::lineage(point.no, lineage), origin).open(at).parent(owner);
+        let events = self.log_append(LogId::lineage(point.no, lineage), origin);
+        let mut events = events.open(at).parent(owner).operation_key(key);
         events.body(&Body::from(opened), now)?;
         for body in behind {
             events.body(body, now)?;
         }
         if let Some(mark) = inner.left_behind(point, offset, hash)? {
-            events = events.mark(mark.draft(Some(at), now)?);
+            events = events.mark(mark.draft(self.context(), Some(at), now)?);
         }
         Ok((lineage, vec![control, events]))
     }
@@ -280,13 +304,15 @@ impl Engine {
         activated: Activated,
         mut appends: Vec<LogAppend>,
         (more, unless_after): (&[Control], Option<Seq>),
+        conditions: &Conditions,
     ) -> Result<()> {
         let inner = &self.inner;
         let origin: Origin = inner.catalog.task(task)?.origin;
-        let mut control = inner.log_append(LogId::control(task), origin);
+        let control = self.log_append(LogId::control(task), origin);
+        let mut control = control.operation_key(conditions.checked_key()?);
         control.control(&Control::from(activated), inner.now_us())?;
         let before = inner.catalog.active(task)?.1.lineage;
-        let heads = conditions::heads(task, before);
+        let heads = conditions.heads(task, before);
         for event in more {
             control.control(event, inner.now_us())?;
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use milepost_codec::{Error, ErrorKind, RestoreOutcome, Result};
 
-use crate::given_up;
+use crate::cancel::Cancel;
 use crate::handles::engine::Engine;
 use crate::handles::participant::Participant;
 use crate::handles::participation::Participation;
@@ -72,7 +72,7 @@ impl Restores<'_> {
         self.engine.check_writable()?;
         self.check_interrupted(pending)?;
         let reason = "recovered after an interruption";
-        given_up::whole(|| self.engine.abort(pending, with, reason))
+        self.engine.with_cancel(&Cancel::NEVER).abort(pending, with, reason)
     }
 
     /// Ends a restore that cannot be undone any more. Its changes outside of the log stay.

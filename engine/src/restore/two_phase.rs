@@ -10,10 +10,10 @@ use milepost_codec::{
     RestorePart, Restored, Result, Scope, TaskNo,
 };
 
+use crate::cancel::Cancel;
 use crate::commit::append::Append;
 use crate::commit::committer::{LogAppend, Request};
-use crate::commit::conditions;
-use crate::given_up;
+use crate::conditions::Conditions;
 use crate::handles::engine::Engine;
 use crate::handles::lineage::Lineage;
 use crate::handles::participant::{CaptureContext, Participant, PrepareContext};
@@ -29,6 +29,7 @@ struct RestoreTarget<'a> {
     to: Point,
     scope: Scope,
     description: Option<&'a str>,
+    conditions: &'a Conditions,
     /// For an undo: the current epoch, the lineage to activate again, and the epoch that the next
     /// undo restores.
     undoes: Option<(Epoch, LineageId, Option<Epoch>)>,
@@ -41,13 +42,13 @@ impl Engine {
         point: &Point,
         scope: Scope,
         description: Option<&str>,
-        with: &[Arc<dyn Participant>],
+        (with, conditions): (&[Arc<dyn Participant>], &Conditions),
     ) -> Result<Task> {
-        if let Some(task) = self.restored_already(point, scope)? {
+        if let Some(task) = self.restored_already(point, scope, conditions)? {
             return Ok(task);
         }
         self.run_restore(
-            &RestoreTarget { to: point.clone(), scope, description, undoes: None },
+            &RestoreTarget { to: point.clone(), scope, description, conditions, undoes: None },
             with,
         )
     }
@@ -57,16 +58,16 @@ impl Engine {
         &self,
         (no, task): (TaskNo, &str),
         viewer: Viewer<'_>,
-        with: &[Arc<dyn Participant>],
+        (with, conditions): (&[Arc<dyn Participant>], &Conditions),
     ) -> Result<Task> {
         let catalog = &self.inner.catalog;
-        if let Some(task) = self.undone_already(no)? {
+        if let Some(task) = self.undone_already(no, conditions)? {
             return Ok(task);
         }
         let (epoch, active) = catalog.active(no)?;
         let takes_files = catalog.undo_takes_files(no)?;
         let Some(back) = active.back.filter(|_| takes_files) else {
-            return self.undo_joined(task, viewer, true);
+            return self.undo_joined((task, viewer), true, conditions);
         };
         let before = catalog.activation(no, back)?;
         let lineage = Lineage::new(self, no, before.lineage, None)?;
@@ -75,6 +76,7 @@ impl Engine {
                 to: lineage.point(lineage.head()?.next)?,
                 scope: Scope::All,
                 description: None,
+                conditions,
                 undoes: Some((epoch, before.lineage, before.back)),
             },
             with,
@@ -96,15 +98,12 @@ impl Engine {
         let pending = self.prepare(&task, target, with).inspect_err(|error| {
             with.iter().for_each(|participant| participant.release(self, &task, error));
         })?;
-        // From here on files change, so the end of the caller must not interrupt it.
-        let (lineage, epoch) = given_up::whole(|| {
-            // The beginning has checked the expected head, and the mark has moved it since.
-            let commit = || self.commit_restore(&task, target, &pending, with);
-            let committed = conditions::without_head(commit);
-            committed.map_err(|error| self.failed(&pending, with, error))
-        })?;
+        // From here on files change, so a caller that is gone does not end it halfway.
+        let whole = self.with_cancel(&Cancel::NEVER);
+        let committed = whole.commit_restore(&task, target, &pending, with);
+        let (lineage, epoch) = committed.map_err(|error| whole.failed(&pending, with, error))?;
         drop(under_way);
-        given_up::whole(|| self.finish(&pending, with));
+        whole.finish(&pending, with);
         let task = Task::made(self, (target.to.no, &entry), lineage, epoch);
         self.inner.meters.restores.add(1);
         let action = match target.undoes {
@@ -157,7 +156,7 @@ impl Engine {
         let _held = self.inner.catalog.log().storing();
         let there = self.workspace_at(&target.to)?;
         let known = self.last_capture(task)?;
-        let marked = self.capture_present(task, &target.to, with)?;
+        let marked = self.capture_present(task, target, with)?;
         let present = self.workspace_at(&task.point(task.head()?.next)?)?;
         let mut parts = Vec::with_capacity(with.len());
         for participant in with {
@@ -178,30 +177,28 @@ impl Engine {
     fn capture_present(
         &self,
         task: &Task,
-        to: &Point,
+        target: &RestoreTarget<'_>,
         with: &[Arc<dyn Participant>],
     ) -> Result<Offset> {
-        conditions::check_head(task.head()?)?;
+        target.conditions.check_head(task.head()?)?;
         let mut bodies = Vec::new();
         for participant in with {
             bodies.extend(participant.capture(&CaptureContext {
                 engine: self,
                 task,
-                before: Some(to),
+                before: Some(&target.to),
             })?);
         }
         let mark = Mark::new().cause(MarkCause::BeforeRestore);
         // The caller's key applies to the restore, not to this append.
-        conditions::without_key(|| match bodies.is_empty() {
-            true => task.mark(mark).map(|marked| marked.mark + 1),
+        let conditions = target.conditions.without_key();
+        match bodies.is_empty() {
+            true => task.mark(mark.conditions(conditions)).map(|marked| marked.mark + 1),
             false => {
-                let mut append = Append::batch(bodies).mark(mark);
-                if let Some(head) = conditions::expected() {
-                    append = append.expect_head(head);
-                }
+                let append = Append::batch(bodies).mark(mark).conditions(&conditions);
                 task.append_as_it_is(append).map(|committed| committed.appended.head.next)
             }
-        })
+        }
     }
 
     /// Records the planned changes. Nothing outside of the log changes before this is durable. If
@@ -240,7 +237,7 @@ impl Engine {
         };
         let since_us = inner.now_us();
         let append = self.control_append(no, since_us, &[begun.clone().into()])?;
-        let expects = conditions::expected().is_some();
+        let expects = target.conditions.expected().is_some();
         let head = expects.then_some((LogId::lineage(no, active.lineage), marked));
         inner.commit(Request::of(vec![append]).unless_grown(head.into_iter().collect()))?;
         Ok(PendingRestore { task: task.id().to_owned(), since_us, begun, no })
@@ -261,6 +258,8 @@ impl Engine {
         }
         let inner = &self.inner;
         let (no, begun) = (task.no(), &pending.begun);
+        // The beginning has checked the expected head, and the mark has moved it since.
+        let conditions = &target.conditions.without_head();
         let _structure = inner.structure()?;
         let (epoch, _) = inner.catalog.active(no)?;
         let ended =
@@ -269,7 +268,7 @@ impl Engine {
             let activated =
                 Activated { lineage, epoch: epoch + 1, cause: ActivationCause::Undone, back };
             let appends = self.events_on(no, lineage, &bodies)?;
-            self.commit_activation(no, activated, appends, (&[ended.into()], None))?;
+            self.commit_activation(no, activated, appends, (&[ended.into()], None), conditions)?;
             return Ok((lineage, epoch + 1));
         }
         let from = begun.head;
@@ -287,15 +286,15 @@ impl Engine {
         };
         let mut events = vec![Body::from(restored)];
         events.extend(bodies);
-        let (lineage, appends) =
-            self.fork(&at, LineageType::Rollback, target.description, &events)?;
+        let opened = (LineageType::Rollback, target.description, conditions.checked_key()?);
+        let (lineage, appends) = self.fork(&at, opened, &events)?;
         let activated = Activated {
             lineage,
             epoch: epoch + 1,
             cause: ActivationCause::Restored,
             back: Some(epoch),
         };
-        self.commit_activation(no, activated, appends, (&[ended.into()], None))?;
+        self.commit_activation(no, activated, appends, (&[ended.into()], None), conditions)?;
         Ok((lineage, epoch + 1))
     }
 
@@ -306,7 +305,7 @@ impl Engine {
         }
         let inner = &self.inner;
         let origin = inner.catalog.task(no)?.origin;
-        let mut append = inner.log_append(LogId::lineage(no, lineage), origin);
+        let mut append = self.log_append(LogId::lineage(no, lineage), origin);
         for body in bodies {
             append.body(body, inner.now_us())?;
         }
@@ -356,7 +355,7 @@ impl Engine {
 
     fn control_append(&self, no: TaskNo, now: u64, events: &[Control]) -> Result<LogAppend> {
         let origin = self.inner.catalog.task(no)?.origin;
-        let mut append = self.inner.log_append(LogId::control(no), origin);
+        let mut append = self.log_append(LogId::control(no), origin);
         for event in events {
             append.control(event, now)?;
         }

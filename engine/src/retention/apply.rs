@@ -290,7 +290,8 @@ impl Retention<'_> {
         };
         for (lineage, offset) in fates.iter().flat_map(|fates| fates.trims.iter().rev()) {
             let place = (task.no, *lineage, *offset);
-            let made = base::make(&inner.catalog, &inner.options.reducers, &inner.entropy, place);
+            let made =
+                base::make(&self.engine.catalog(), &inner.options.reducers, &inner.entropy, place);
             ahead.made.extend(made.ok().map(|made| ((*lineage, *offset), made)));
         }
         ahead
@@ -331,7 +332,7 @@ impl Retention<'_> {
                 Some(made) => made.clone(),
                 None => {
                     let reducers = &inner.options.reducers;
-                    base::make(&inner.catalog, reducers, &inner.entropy, place)?
+                    base::make(&self.engine.catalog(), reducers, &inner.entropy, place)?
                 }
             };
             let trimmed = Trimmed {
@@ -362,7 +363,7 @@ impl Retention<'_> {
                 removed: Some(removed),
                 ..audit::AuditEvent::of(action, task, active.lineage)
             };
-            event.tell(&self.engine.inner);
+            event.tell(self.engine);
         }
     }
 

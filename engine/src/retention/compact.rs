@@ -11,7 +11,6 @@ use milepost_store::index::keys;
 use milepost_store::{Compacted, CompactionHost};
 
 use super::Retention;
-use crate::given_up;
 use crate::handles::inner::Inner;
 use crate::history::base;
 use crate::history::events::Ancestry;
@@ -103,9 +102,9 @@ impl Retention<'_> {
     /// # Errors
     ///
     /// - `Conflict`: another compaction is in progress.
-    /// - `Unavailable`: the disk is full: nothing has changed. Or the calls of this thread are
-    ///   [given up](crate::calls::unless_given_up): content removed by then stays removed, and
-    ///   another compaction removes the rest.
+    /// - `Unavailable`: the disk is full: nothing has changed. Or the call is
+    ///   [cancelled](crate::calls::Cancel): what is removed by then stays removed, and another
+    ///   compaction removes the rest.
     /// - `Corrupt`: content to be kept cannot be read. Run `repair` first.
     pub fn compact(&self, tell: &mut dyn FnMut(CompactionStep)) -> Result<CompactionReport> {
         let inner = &self.engine.inner;
@@ -113,7 +112,7 @@ impl Retention<'_> {
         let before = log.disk_bytes()?;
         let report = &mut |step| {
             tell(step);
-            given_up::check_given_up()
+            self.engine.cancel().check()
         };
         let Compacted { left, untouched } = log.compact(inner.as_ref(), report)?;
         if let Some(error) = &left {

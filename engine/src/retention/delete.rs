@@ -26,11 +26,11 @@ impl Retention<'_> {
         let task = inner.catalog.find_for(id, viewer)?;
         let entry = inner.catalog.task(task)?;
         inner.catalog.goes_on(task)?;
-        let mut append = inner.log_append(LogId::STORE, inner.store);
+        let mut append = self.engine.log_append(LogId::STORE, inner.store);
         let deleted = Deleted { task, opened: entry.opened, origin: entry.origin };
         append.control(&deleted.into(), inner.now_us())?;
         // Reported while the name is still known.
-        audit::AuditEvent::of("task_deleted", task, LineageId(0)).tell(inner);
+        audit::AuditEvent::of("task_deleted", task, LineageId(0)).tell(self.engine);
         inner.commit(append)?;
         drop(structure);
         inner.withdraw(task);

@@ -8,7 +8,6 @@ use milepost_codec::{
 };
 
 use super::Retention;
-use crate::given_up::check_given_up;
 use crate::handles::audit;
 use crate::history::catalog::Catalog;
 use crate::history::erased::is_erasable;
@@ -28,7 +27,7 @@ impl Retention<'_> {
     pub fn erase(&self, point: &Point, reason: Option<&str>) -> Result<()> {
         check_size("a reason", reason.map_or(0, str::len), TEXT_MAX)?;
         let inner = &self.engine.inner;
-        let catalog = &inner.catalog;
+        let catalog = &self.engine.catalog();
         let _structure = inner.structure()?;
         let (task, offset) = (point.no, point.offset);
         catalog.readable((task, point.lineage, offset))?;
@@ -54,7 +53,7 @@ impl Retention<'_> {
         self.commit_control(task, vec![erased.into()])?;
         catalog.now_erased(task, owner, offset);
         inner.withdraw(task);
-        audit::AuditEvent::of("event_erased", task, owner).tell(inner);
+        audit::AuditEvent::of("event_erased", task, owner).tell(self.engine);
         Ok(())
     }
 }
@@ -87,7 +86,7 @@ pub(super) fn each_body(
 ) -> Result<Offset> {
     let mut next = range.start;
     while next < range.end {
-        check_given_up()?;
+        catalog.cancel().check()?;
         let Some(extent) = catalog.log().extent(log, next)? else {
             break;
         };

@@ -109,7 +109,7 @@ impl Retention<'_> {
             }
             self.tell("checkpoints_removed", task, (None, marks));
             for (lineage, _) in &erased {
-                audit::AuditEvent::of("event_erased", task, *lineage).tell(inner);
+                audit::AuditEvent::of("event_erased", task, *lineage).tell(self.engine);
             }
             done.checkpoints += marks;
             done.events += erased.len() as u64;
@@ -123,7 +123,7 @@ impl Retention<'_> {
         marks: &[Checkpoint],
         reason: Option<&str>,
     ) -> Result<Removal> {
-        let catalog = &self.engine.inner.catalog;
+        let catalog = &self.engine.catalog();
         let heads = self.heads(task)?;
         let mut by_lineage: BTreeMap<LineageId, BTreeSet<Offset>> = BTreeMap::new();
         for mark in marks {

@@ -78,7 +78,7 @@ impl Retention<'_> {
     pub(crate) fn control_request(&self, task: TaskNo, events: Vec<Control>) -> Result<Request> {
         let inner = &self.engine.inner;
         let origin = inner.catalog.task(task)?.origin;
-        let mut append = inner.log_append(LogId::control(task), origin);
+        let mut append = self.engine.log_append(LogId::control(task), origin);
         for event in events {
             append.control(&event, inner.now_us())?;
         }

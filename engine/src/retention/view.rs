@@ -9,10 +9,6 @@ use crate::history::point::Point;
 
 impl View {
     /// Returns the pins of a task: see [`Retention::pins`](super::Retention::pins).
-    ///
-    /// # Errors
-    ///
-    /// As [`Retention::pins`](super::Retention::pins).
     pub fn pins(&self, task: &str) -> Result<Vec<Pin>> {
         let task = self.task(task)?;
         self.engine().inner.catalog.pins(task.no())
@@ -47,29 +43,17 @@ impl View {
 
     /// Removes all checkpoints of a query that the view shows, except pinned ones, and returns
     /// their number: see [`Retention::unmark_all`](super::Retention::unmark_all).
-    ///
-    /// # Errors
-    ///
-    /// As [`Retention::unmark_all`](super::Retention::unmark_all).
     pub fn unmark_all(&self, query: &CheckpointQuery) -> Result<u64> {
         self.engine().retention().unmark_all_for(query, self.viewer())
     }
 
     /// Erases the body of the event at a point: see [`Retention::erase`](super::Retention::erase).
-    ///
-    /// # Errors
-    ///
-    /// As [`Retention::erase`](super::Retention::erase).
     pub fn erase(&self, point: &Point, reason: Option<&str>) -> Result<()> {
         self.shown(point)?;
         self.engine().retention().erase(point, reason)
     }
 
     /// Deletes a task: see [`Retention::delete_task`](super::Retention::delete_task).
-    ///
-    /// # Errors
-    ///
-    /// As [`Retention::delete_task`](super::Retention::delete_task).
     pub fn delete_task(&self, task: &str) -> Result<()> {
         self.engine().retention().delete_task_for(task, self.viewer())
     }

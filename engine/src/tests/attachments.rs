@@ -148,7 +148,7 @@ fn run(ops: &[Op]) {
             Op::Switch(share) => {
                 let all = task.lineages().unwrap();
                 let one = &all[(all.len() as f64 * share) as usize];
-                engine.switch(&task.lineage_named(one.id).unwrap()).unwrap();
+                engine.switch(&task.lineage_named(one.id).unwrap()).run().unwrap();
             }
             Op::CleanUp(keep, keep_lineages) => {
                 clean_up(&engine, &Policy::new().keep(*keep).keep_lineages(*keep_lineages));

@@ -7,6 +7,7 @@ use std::thread;
 
 use milepost_store::INLINE_MAX;
 
+use crate::calls::Conditions;
 use crate::events::Message;
 use crate::retention::Policy;
 use crate::{Append, Engine, Mark};
@@ -27,7 +28,7 @@ fn watched(check: fn(&Engine)) -> (Engine, Arc<AtomicU64>) {
         let Some(inner) = inner.upgrade() else { return };
         assert!(!inner.structure.is_locked(), "a chunk is stored, and the structure is locked");
         counted.fetch_add(1, Ordering::Relaxed);
-        check(&Engine { inner });
+        check(&Engine::on(inner));
     };
     assert!(log.on_chunk.set(Box::new(on_chunk)).is_ok());
     (engine, calls)
@@ -69,7 +70,7 @@ fn no_chunk_is_stored_while_the_structure_is_locked() {
     let point = engine.point("@step-1").unwrap();
     engine.branch_with(&point, None, large()).unwrap();
     stored("branch");
-    engine.branch_and_switch(&point, None).unwrap();
+    engine.branch_by(&point, None, true, &Conditions::new()).unwrap();
     let task = engine.restore(&point).run().unwrap();
     task.append(Append::from(large()).mark(Mark::new())).unwrap();
     stored("append");

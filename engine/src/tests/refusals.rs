@@ -18,7 +18,7 @@ use milepost_store::{
 };
 use proptest::prelude::*;
 
-use crate::context;
+use crate::context::Context;
 use crate::query::CheckpointQuery;
 use crate::retention::Policy;
 use crate::{Append, Engine, Mark, Options, Task};
@@ -208,9 +208,9 @@ impl World {
                 let inner = &self.engine.inner;
                 let task = self.task(task)?;
                 let log = LogId::lineage(task.no(), task.lineage().id());
-                let mut append = inner.log_append(log, inner.catalog.task(task.no())?.origin);
+                let mut append = self.engine.log_append(log, inner.catalog.task(task.no())?.origin);
                 append.body(&said(0), 0)?;
-                let header = context::header(CheckpointMarked::KIND, 0);
+                let header = Context::NONE.header(&Context::NONE, CheckpointMarked::KIND, 0);
                 append.push(header, BodyForm::Inline, &[0xFF; 3])?;
                 inner.committer.commit(append.into()).map(drop)
             }

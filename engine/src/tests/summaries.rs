@@ -2,13 +2,11 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use milepost_replay::reading::Summary;
 use proptest::prelude::*;
 
-use crate::calls::unless_given_up;
+use crate::calls::Cancel;
 use crate::events::{Application, Float, MarkStatus, Message, StepFailed, StepFinished};
 use crate::query::TaskQuery;
 use crate::reading::LineageSummary;
@@ -136,8 +134,10 @@ fn a_second_look_reads_no_event() {
     task.append(Message::text("user", "write")).unwrap();
     let fork = task.point(1).unwrap();
     engine.branch(&fork, None).unwrap();
-    let given_up = Arc::new(AtomicBool::new(true));
-    let look = || unless_given_up(&given_up, || engine.query().summaries(&TaskQuery::default()));
+    let cancel = Cancel::new();
+    cancel.cancel();
+    let cancelled = engine.with_cancel(&cancel);
+    let look = || cancelled.query().summaries(&TaskQuery::default());
     look().unwrap_err();
     let first = summaries(&engine);
     assert_eq!(look().unwrap().items.pop().unwrap().lineages, first);

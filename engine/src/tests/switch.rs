@@ -11,8 +11,8 @@ use crate::events::Message;
 use crate::restore::{CaptureContext, PendingRestore, PrepareContext};
 use crate::subscribe::{Followed, LineageChanged};
 use crate::{
-    Body, Detail, Engine, Error, ErrorKind, Hook, LineageId, Offset, Options, Participant, Point,
-    Result, Task,
+    Body, Detail, Engine, Error, ErrorKind, Hook, Lineage, LineageId, Offset, Options, Participant,
+    Point, Restore, Result, Task,
 };
 
 /// A participant without content: only its part in a restore matters.
@@ -81,11 +81,11 @@ fn a_switch_makes_a_lineage_active_appends_to_none_and_an_undo_returns() {
     let engine = engine();
     let (task, branch) = branched(&engine);
     let before = heads(&task);
-    let on = engine.switch(&branch).unwrap();
+    let on = engine.switch(&branch).run().unwrap();
     assert_eq!((on.lineage().id(), on.epoch()), (branch.id(), 2));
     assert_eq!(heads(&task), before);
     // The lineage is active already: nothing is appended.
-    assert_eq!(engine.switch(&branch).unwrap().epoch(), 2);
+    assert_eq!(engine.switch(&branch).run().unwrap().epoch(), 2);
     // A handle of the former lineage learns the other one.
     let error = task.append(said("two")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
@@ -105,7 +105,7 @@ fn a_follower_of_a_task_follows_it_across_a_switch() {
     let (task, branch) = branched(&engine);
     let mut follower = task.follow(2).unwrap();
     assert_eq!(follower.try_next().unwrap(), None);
-    engine.switch(&branch).unwrap();
+    engine.switch(&branch).run().unwrap();
     let changed = LineageChanged { from: LineageId(0), to: branch.id(), at: 1 };
     assert_eq!(follower.try_next().unwrap(), Some(Followed::LineageChanged(changed)));
 }
@@ -116,18 +116,18 @@ fn a_switch_needs_a_lineage_of_this_store_and_of_the_view() {
     let (_, branch) = branched(&engine);
     other.start_task("essay", "ana").unwrap();
     let refused = [
-        other.switch(&branch),
-        engine.as_user("bob").switch(&branch),
-        engine.as_user("bob").redo("essay"),
-        engine.redo("no such task"),
+        other.switch(&branch).run(),
+        engine.as_user("bob").switch(&branch).run(),
+        engine.as_user("bob").redo("essay").run(),
+        engine.redo("no such task").run(),
     ];
     for error in refused.map(Result::unwrap_err) {
         assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
     }
     assert_eq!(active(&engine), 0);
-    engine.as_user("ana").switch(&branch).unwrap();
+    engine.as_user("ana").switch(&branch).run().unwrap();
     assert_eq!(active(&engine), 1);
-    let error = engine.redo("essay").unwrap_err();
+    let error = engine.redo("essay").run().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert!(error.to_string().contains("there is no undo to take back"), "{error}");
 }
@@ -136,7 +136,7 @@ fn a_switch_needs_a_lineage_of_this_store_and_of_the_view() {
 fn a_dropped_lineage_is_not_found() {
     let engine = engine();
     let (task, branch) = branched(&engine);
-    engine.switch(&branch).unwrap();
+    engine.switch(&branch).run().unwrap();
     let back = engine.undo("essay").run().unwrap();
     for label in ["older", "newer"] {
         back.checkpoint(crate::Mark::new().label(label)).unwrap();
@@ -144,7 +144,9 @@ fn a_dropped_lineage_is_not_found() {
     let policy = crate::retention::Policy::new().keep(1).undo(0);
     engine.retention().retain(&policy).unwrap();
     assert!(task.lineage_named(branch.id()).is_err(), "the cleanup drops the branch");
-    for error in [engine.switch(&branch).unwrap_err(), engine.redo("essay").unwrap_err()] {
+    for error in
+        [engine.switch(&branch).run().unwrap_err(), engine.redo("essay").run().unwrap_err()]
+    {
         assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
     }
 }
@@ -153,18 +155,20 @@ fn a_dropped_lineage_is_not_found() {
 fn a_pending_restore_refuses_a_switch_and_a_redo() {
     let engine = engine();
     let (_, branch) = branched(&engine);
-    engine.switch(&branch).unwrap();
+    engine.switch(&branch).run().unwrap();
     engine.undo("essay").run().unwrap();
     let point = engine.point("essay@1").unwrap();
     let folder = Arc::new(Folder { fails: true });
     engine.restore(&point).with(folder as _).run().unwrap_err();
-    for error in [engine.switch(&branch).unwrap_err(), engine.redo("essay").unwrap_err()] {
+    for error in
+        [engine.switch(&branch).run().unwrap_err(), engine.redo("essay").run().unwrap_err()]
+    {
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
         assert!(matches!(error.detail(), Some(Detail::Pending { .. })), "{error}");
     }
     let pending = engine.restores().pending().unwrap();
     engine.restores().abandon(&pending[0], "a test").unwrap();
-    assert_eq!(engine.redo("essay").unwrap().lineage().id(), branch.id());
+    assert_eq!(engine.redo("essay").run().unwrap().lineage().id(), branch.id());
 }
 
 #[test]
@@ -179,7 +183,9 @@ fn a_store_that_is_open_for_reading_refuses_both_as_it_refuses_a_restore() {
     let engine = Engine::open(dir.path().join("store"), options).unwrap();
     let branch = engine.task("essay").unwrap().lineage_named(LineageId(1)).unwrap();
     let restore = engine.restore(&engine.point("essay@1").unwrap()).run().unwrap_err();
-    for error in [engine.switch(&branch).unwrap_err(), engine.redo("essay").unwrap_err()] {
+    for error in
+        [engine.switch(&branch).run().unwrap_err(), engine.redo("essay").run().unwrap_err()]
+    {
         assert_eq!((error.kind(), error.to_string()), (restore.kind(), restore.to_string()));
     }
 }
@@ -188,27 +194,28 @@ fn a_store_that_is_open_for_reading_refuses_both_as_it_refuses_a_restore() {
 fn a_call_that_is_repeated_under_its_key_is_done_once() {
     let engine = engine();
     let (_, branch) = branched(&engine);
-    let under = |key: &str, call: &dyn Fn() -> Result<Task>| {
-        Conditions::new().key(key).during(|| call().map(|task| task.lineage().id().0))
+    let under = |key: &str, call: Restore<'_>| {
+        let once = call.conditions(Conditions::new().key(key));
+        once.run().map(|task| task.lineage().id().0)
     };
     let switch = || engine.switch(&branch);
-    let undo = || engine.undo("essay").run();
+    let undo = || engine.undo("essay");
     let redo = || engine.redo("essay");
-    assert_eq!(under("a", &switch).unwrap(), 1);
-    assert_eq!(under("b", &undo).unwrap(), 0);
-    assert_eq!(under("a", &switch).unwrap(), 1);
+    assert_eq!(under("a", switch()).unwrap(), 1);
+    assert_eq!(under("b", undo()).unwrap(), 0);
+    assert_eq!(under("a", switch()).unwrap(), 1);
     assert_eq!(active(&engine), 0, "the repeated switch is not done again");
-    assert_eq!(under("c", &redo).unwrap(), 1);
-    assert_eq!(under("c", &redo).unwrap(), 1);
+    assert_eq!(under("c", redo()).unwrap(), 1);
+    assert_eq!(under("c", redo()).unwrap(), 1);
     for key in ["b", "a"] {
-        assert_eq!(under(key, &redo).unwrap_err().kind(), ErrorKind::Conflict);
+        assert_eq!(under(key, redo()).unwrap_err().kind(), ErrorKind::Conflict);
     }
     let root = engine.task("essay").unwrap().lineage_named(LineageId(0)).unwrap();
-    assert_eq!(under("a", &|| engine.switch(&root)).unwrap_err().kind(), ErrorKind::Conflict);
-    let elsewhere = Conditions::new().expect_head(99).during(|| engine.switch(&root));
+    assert_eq!(under("a", engine.switch(&root)).unwrap_err().kind(), ErrorKind::Conflict);
+    let elsewhere = engine.switch(&root).conditions(Conditions::new().expect_head(99)).run();
     assert_eq!(elsewhere.unwrap_err().kind(), ErrorKind::Conflict);
     assert_eq!(active(&engine), 1);
-    let as_it_is = Conditions::new().expect_head(99).during(switch);
+    let as_it_is = switch().conditions(Conditions::new().expect_head(99)).run();
     assert!(matches!(as_it_is.unwrap_err().detail(), Some(Detail::Head(head)) if head.next == 2));
 }
 
@@ -235,11 +242,13 @@ fn hooks_are_asked_and_told_as_for_a_restore_and_can_refuse() {
     let hook = Arc::new(Restores::default());
     let engine = Engine::in_memory(Options::default().hook(Arc::clone(&hook) as _)).unwrap();
     let (_, branch) = branched(&engine);
-    engine.switch(&branch).unwrap();
-    engine.switch(&branch).unwrap();
+    engine.switch(&branch).run().unwrap();
+    engine.switch(&branch).run().unwrap();
     engine.undo("essay").run().unwrap();
     hook.0.lock().unwrap().1 = true;
-    for error in [engine.redo("essay").unwrap_err(), engine.switch(&branch).unwrap_err()] {
+    for error in
+        [engine.redo("essay").run().unwrap_err(), engine.switch(&branch).run().unwrap_err()]
+    {
         assert!(matches!(error.detail(), Some(Detail::Refused { .. })), "{error}");
     }
     assert_eq!(active(&engine), 0);
@@ -263,15 +272,15 @@ fn an_undo_restores_files_only_where_the_undone_activation_did() {
     let rolled = rolled.lineage().clone();
     assert_eq!(undo(true), 0);
     // State only, there and back.
-    engine.switch(&rolled).unwrap();
+    engine.switch(&rolled).run().unwrap();
     assert_eq!(undo(false), 0);
     // The undo of a switch away from it leaves the rollback to undo, with its files.
-    engine.switch(&rolled).unwrap();
+    engine.switch(&rolled).run().unwrap();
     let root = engine.task("essay").unwrap().lineage_named(LineageId(0)).unwrap();
-    engine.switch(&root).unwrap();
+    engine.switch(&root).run().unwrap();
     assert_eq!((undo(false), undo(false)), (rolled.id().0, 0));
     let again = engine.restore(&engine.point("essay@1").unwrap()).with(folder()).run().unwrap();
-    engine.switch(&root).unwrap();
+    engine.switch(&root).run().unwrap();
     assert_eq!(undo(false), again.lineage().id().0);
     assert_eq!(engine.undo("essay").run().unwrap_err().kind(), ErrorKind::Unavailable);
     assert_eq!(undo(true), 0);
@@ -283,19 +292,19 @@ fn a_redo_of_a_restore_with_files_is_refused_and_names_the_rollback() {
     let (_, branch) = branched(&engine);
     let rolled = engine.restore(&engine.point("essay@1").unwrap()).with(folder()).run().unwrap();
     engine.undo("essay").with(folder()).run().unwrap();
-    let error = engine.redo("essay").unwrap_err();
+    let error = engine.redo("essay").run().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
     assert!(error.to_string().contains("`milepost rollback essay/2`"), "{error}");
     assert_eq!(active(&engine), 0);
     // A switch there by hand takes the undo back, and its own undo can be redone.
-    engine.switch(rolled.lineage()).unwrap();
-    assert_eq!(engine.redo("essay").unwrap_err().kind(), ErrorKind::Invalid);
+    engine.switch(rolled.lineage()).run().unwrap();
+    assert_eq!(engine.redo("essay").run().unwrap_err().kind(), ErrorKind::Invalid);
     engine.undo("essay").run().unwrap();
-    assert_eq!(engine.redo("essay").unwrap().lineage().id(), rolled.lineage().id());
+    assert_eq!(engine.redo("essay").run().unwrap().lineage().id(), rolled.lineage().id());
     // So does one elsewhere: nothing is left to redo.
     engine.undo("essay").run().unwrap();
-    engine.switch(&branch).unwrap();
-    assert_eq!(engine.redo("essay").unwrap_err().kind(), ErrorKind::Invalid);
+    engine.switch(&branch).run().unwrap();
+    assert_eq!(engine.redo("essay").run().unwrap_err().kind(), ErrorKind::Invalid);
 }
 
 #[derive(Debug, Clone)]
@@ -366,7 +375,7 @@ fn perform(engine: &Engine, model: &mut Model, number: usize, step: &Step) {
         }
         Step::Switch(pick) => {
             let (id, to) = lineage(*pick);
-            engine.switch(&to).unwrap();
+            engine.switch(&to).run().unwrap();
             model.switch(id);
         }
         Step::Undo => {
@@ -379,7 +388,7 @@ fn perform(engine: &Engine, model: &mut Model, number: usize, step: &Step) {
         Step::Redo => {
             let top = model.redo.last().copied();
             // The lineage is active already where a redo has nothing to change.
-            assert_eq!(engine.redo("essay").is_ok(), top.is_some());
+            assert_eq!(engine.redo("essay").run().is_ok(), top.is_some());
             if let Some(top) = top {
                 model.switch(top);
             }
@@ -406,22 +415,27 @@ proptest! {
     }
 }
 
+/// Opens and activates a branch at the first event.
+fn activated(engine: &Engine, description: Option<&str>) -> Result<Lineage> {
+    engine.branch_by(&engine.point("essay@1")?, description, true, &Conditions::new())
+}
+
 #[test]
 fn a_branch_that_is_activated_is_there_and_active_by_one_commit_and_an_undo_returns() {
     let engine = engine();
     let task = engine.start_task("essay", "ana").unwrap();
     task.append(said("one")).unwrap();
     let commits = engine.store().metrics().commits;
-    let now = engine.branch_and_switch(&engine.point("essay@1").unwrap(), Some("two")).unwrap();
+    let now = activated(&engine, Some("two")).unwrap();
     assert_eq!(engine.store().metrics().commits, commits + 1);
-    assert_eq!((now.lineage().id().0, active(&engine)), (1, 1));
-    let info = now.lineage().info().unwrap();
+    assert_eq!((now.id().0, active(&engine)), (1, 1));
+    let info = now.info().unwrap();
     assert_eq!((info.description.as_deref(), info.active), (Some("two"), true));
     assert_eq!(info.lineage_type, crate::events::LineageType::Branch);
     assert!(engine.integrity().verify(None, &mut |_, _| {}).unwrap().faults.is_empty());
     engine.undo("essay").run().unwrap();
     assert_eq!(active(&engine), 0);
-    engine.redo("essay").unwrap();
+    engine.redo("essay").run().unwrap();
     assert_eq!(active(&engine), 1);
 }
 
@@ -430,7 +444,7 @@ fn a_hook_that_refuses_leaves_no_branch() {
     let hook = Arc::new(Restores(Mutex::new((Vec::new(), true))));
     let engine = Engine::in_memory(Options::default().hook(hook.clone())).unwrap();
     let task = engine.start_task("essay", "ana").unwrap();
-    let error = engine.branch_and_switch(&engine.point("essay@1").unwrap(), None).unwrap_err();
+    let error = activated(&engine, None).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert_eq!((task.lineages().unwrap().len(), active(&engine)), (1, 0));
     assert_eq!(hook.0.lock().unwrap().0, ["before 0@1"]);

@@ -4,7 +4,7 @@
 use milepost_codec::{Body, Error, ErrorKind, LineageId, Result};
 
 use super::{Export, ExportItem, ExportTask, Import};
-use crate::commit::conditions;
+use crate::conditions::check_key;
 use crate::handles::engine::{Engine, check_names};
 use crate::handles::task::Task;
 use crate::handles::view::View;
@@ -38,21 +38,27 @@ impl Engine {
     /// - `Unavailable`: a restore of the task is pending, or the store is closed.
     pub fn copy_task(&self, from: &str, to: &str) -> Result<Task> {
         let user = self.task(from)?.user().to_owned();
-        self.copy_task_for(from, to, &user)
+        self.copy_task_for(from, to, &user, None)
     }
 
     /// Copies a task, as [`Engine::copy_task`], for another owner. Repeated under the
-    /// idempotency key of the current [`Conditions`](crate::calls::Conditions), it returns the
-    /// existing copy, unless retention trimmed the first event of that.
+    /// same idempotency key, it returns the existing copy, unless retention trimmed the first event
+    /// of that.
     ///
     /// # Errors
     ///
     /// As [`Engine::copy_task`]. `Invalid`: the user is empty, over 200 bytes, or has a control
     /// character.
-    pub fn copy_task_for(&self, from: &str, to: &str, user: &str) -> Result<Task> {
+    pub fn copy_task_for(
+        &self,
+        from: &str,
+        to: &str,
+        user: &str,
+        key: Option<&str>,
+    ) -> Result<Task> {
         check_names(to, user)?;
-        let key = conditions::key()?;
-        if let (Some(key), Ok(there)) = (&key, self.task(to)) {
+        key.map_or(Ok(()), check_key)?;
+        if let (Some(key), Ok(there)) = (key, self.task(to)) {
             let original = self.task(from)?.lineage().origin();
             let first = self.inner.catalog.event_of_key(there.no(), LineageId(0), 0, key)?;
             if let Some(Body::LineageOpened(opened)) = first
@@ -69,7 +75,7 @@ impl Engine {
         Export::in_store(self)?.task(from, &mut |item| match item {
             ExportItem::Task(task) => {
                 let task = ExportTask { user: user.to_owned(), ..task.clone() };
-                import.copy_in_store(to, &task, key.clone())
+                import.copy_in_store(to, &task, key.map(str::to_owned))
             }
             ExportItem::Chunk(_) => Ok(()),
             ExportItem::Event(event) => import.event(event),
@@ -89,6 +95,6 @@ impl View {
     pub fn copy_task(&self, from: &str, to: &str) -> Result<Task> {
         self.may_start(to)?;
         let task = self.task(from)?;
-        self.engine().copy_task_for(from, to, task.user())
+        self.engine().copy_task_for(from, to, task.user(), None)
     }
 }

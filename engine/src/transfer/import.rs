@@ -147,7 +147,7 @@ impl Import {
         }
         let no = inner.catalog.next_task()?;
         let prepared = TaskPrepared { task: no, origin, begins: task.begins.clone() };
-        let mut append = inner.log_append(LogId::STORE, inner.store);
+        let mut append = self.engine.log_append(LogId::STORE, inner.store);
         append.control(&prepared.into(), inner.now_us())?;
         let done = inner.commit(append)?;
         drop(structure);
@@ -221,7 +221,7 @@ impl Import {
         self.end_task()?;
         let inner = &self.engine.inner;
         let structure = inner.structure()?;
-        let mut append = inner.log_append(LogId::STORE, inner.store);
+        let mut append = self.engine.log_append(LogId::STORE, inner.store);
         for task in &self.prepared {
             self.engine.check_free(&task.name, None)?;
             let opened = TaskOpened {
@@ -245,7 +245,7 @@ impl Import {
         inner.committer.hold(|| ());
         let prepared = std::mem::take(&mut self.prepared);
         let task = |(task, epoch): (&Prepared, Epoch)| {
-            AuditEvent::of("task_imported", task.no, task.active).tell(inner);
+            AuditEvent::of("task_imported", task.no, task.active).tell(&self.engine);
             let entry = TaskEntry {
                 name: task.name.clone(),
                 user: task.user.clone(),
@@ -264,7 +264,7 @@ impl Drop for Import {
     fn drop(&mut self) {
         for task in std::mem::take(&mut self.prepared) {
             // If this fails, the next open of the store does it.
-            let _ = self.engine.inner.delete_import(task.no, task.opened, task.origin);
+            let _ = self.engine.delete_import(task.no, task.opened, task.origin);
         }
     }
 }

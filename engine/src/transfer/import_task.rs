@@ -137,7 +137,7 @@ impl TaskImport {
             }
         }
         if self.appends.last().is_none_or(|(last, _)| *last != place) {
-            let append = engine.inner.log_append(log_id(self.no, event.log), self.origin);
+            let append = engine.log_append(log_id(self.no, event.log), self.origin);
             let append = if opened { append.open(before) } else { append };
             self.appends.push((place, append));
         }
@@ -259,7 +259,10 @@ impl TaskImport {
             if !erased.has(withheld.0, withheld.1) {
                 let salt = engine.inner.entropy.bytes16();
                 let time_us = engine.inner.now_us();
-                self.take(engine, &withheld::erased(withheld, (at, time_us, salt)))?;
+                self.take(
+                    engine,
+                    &withheld::erased(engine.context(), withheld, (at, time_us, salt)),
+                )?;
             }
         }
         self.commit(engine)

@@ -7,7 +7,7 @@ use milepost_codec::{
 };
 
 use super::{ExportBody, ExportEvent};
-use crate::context;
+use crate::context::Context;
 use crate::history::erased::is_erasable;
 
 /// The event name of a body of which nothing is shown in a copy.
@@ -46,8 +46,9 @@ pub(super) fn of(event: &ExportEvent) -> Result<Option<(LineageId, Hash)>> {
     }
 }
 
-/// Returns the event that erases a withheld body, at an offset of the control log.
+/// Returns the event of a caller that erases a withheld body, at an offset of the control log.
 pub(super) fn erased(
+    caller: &Context,
     (lineage, offset, body_hash): (LineageId, Offset, Hash),
     (at, time_us, salt): (Offset, u64, [u8; 16]),
 ) -> ExportEvent {
@@ -56,7 +57,7 @@ pub(super) fn erased(
     ExportEvent {
         log: LogKind::Control,
         offset: at,
-        header: context::header(kind, time_us).encode(),
+        header: Context::NONE.header(caller, kind, time_us).encode(),
         body: ExportBody::Inline(payload),
         salt: Some(salt),
         hash: None,

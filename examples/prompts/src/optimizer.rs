@@ -36,7 +36,7 @@ pub fn start(engine: &Engine, id: &str, user: &str, brief: &Brief) -> Result<Tas
         "rules": Rules::default(),
         "variables": variables,
     });
-    engine.start_task_from(id, user, Some(Json::from_value(&initial)?))
+    engine.start_task_from(id, user, Some(Json::from_value(&initial)?), None)
 }
 
 /// Returns the options of an optimizer's run: a checkpoint at the end of each layer, and no stop if

@@ -31,6 +31,7 @@ mod write;
 
 use std::path::{Path, PathBuf};
 
+use milepost::calls::Cancel;
 use milepost::{Engine, Offset};
 
 use crate::error::Error;
@@ -98,12 +99,12 @@ pub struct FolderReport {
 }
 
 impl FolderPlan {
-    /// Reads checkpoint files, as [`files`] returns them.
-    pub fn read(paths: &[PathBuf], progress: &mut dyn Progress) -> Self {
+    /// Reads checkpoint files, as [`files`] returns them, until it is cancelled.
+    pub fn read(paths: &[PathBuf], cancel: &Cancel, progress: &mut dyn Progress) -> Self {
         let count = paths.len() as u64;
         progress.begin(Work { name: "read", unit: Unit::Files, total: Some(count) });
         let mut files = Files::new(progress);
-        let tasks = plan::plans(paths, &mut files);
+        let tasks = plan::plans(paths, cancel, &mut files);
         let skipped = files.end();
         Self { tasks, files: count, skipped }
     }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use milepost::calls::check_given_up;
+use milepost::calls::Cancel;
 
 use super::Files;
 use super::file::{self, SavedCheckpoint};
@@ -54,11 +54,11 @@ impl PlannedFile {
 ///
 /// Executions of several projects may have the same id. The first project has the task of that
 /// name, by the order of the files; in the others the task is `PROJECT-EXECUTION`.
-pub fn plans(paths: &[PathBuf], files: &mut Files<'_>) -> Vec<TaskPlan> {
+pub fn plans(paths: &[PathBuf], cancel: &Cancel, files: &mut Files<'_>) -> Vec<TaskPlan> {
     let mut executions: BTreeMap<(PathBuf, String), Vec<PlannedFile>> = BTreeMap::new();
     for path in paths {
         // The import checks it before it writes anything.
-        if check_given_up().is_err() {
+        if cancel.is_cancelled() {
             break;
         }
         match file::read(path) {

@@ -7,7 +7,6 @@
 
 use std::collections::HashSet;
 
-use milepost::calls::check_given_up;
 use milepost::events::{
     Application, Data, MarkCause, MarkStatus, StepFailed, StepFinished, StepStarted,
 };
@@ -56,7 +55,7 @@ pub fn write(
     let mut writer = Writer { engine, lineage: task.lineage().clone(), now: None, events: 0 };
     let (mut checkpoints, mut repeated) = (0, 0);
     for entry in &plan.entries {
-        check_given_up()?;
+        engine.cancel().check()?;
         if imported_ids.contains(&entry.id) || writer.is_let_go(&entry.id)? {
             match writer.is_same(&task, entry)? {
                 true => repeated += 1,

@@ -4,7 +4,6 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use data_encoding::HEXLOWER;
-use milepost::calls::check_given_up;
 use milepost::ids::{Head, Origin};
 use milepost::transfer::{ExportBody, Import};
 use milepost::{Engine, ErrorKind, Task};
@@ -194,7 +193,7 @@ impl ExportImport {
         let mut import = engine.transfer().import();
         let mut tasks: Vec<TaskFacts> = Vec::new();
         loop {
-            check_given_up()?;
+            engine.cancel().check()?;
             let before = self.reader.bytes_read();
             let line = self.reader.next_line().map_err(|line| damaged(&self.name, line))?;
             let Some(line) = line else { break };

@@ -7,7 +7,6 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use milepost::Engine;
-use milepost::calls::check_given_up;
 
 use crate::error::Result;
 
@@ -31,7 +30,7 @@ impl Exclusive {
         let target = (folder, task.to_owned());
         let mut targets = lock();
         while !targets.get_or_insert_default().insert(target.clone()) {
-            check_given_up()?;
+            engine.cancel().check()?;
             let waited = RELEASED.wait_timeout(targets, LOOK);
             targets = waited.unwrap_or_else(PoisonError::into_inner).0;
         }

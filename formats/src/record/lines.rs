@@ -1,5 +1,6 @@
 //! Stores that lines are recorded to: engines, and others that the caller brings.
 
+use milepost::calls::Cancel;
 use milepost::{Body, Engine, ErrorKind, Mark, Offset};
 
 use super::write::LineageWriter;
@@ -19,6 +20,11 @@ pub trait LineStore {
     ///
     /// Errors of the store.
     fn open(&self, task: &str, user: &str) -> Result<Box<dyn LineSink + '_>>;
+
+    /// Returns the flag that ends the recording.
+    fn cancel(&self) -> &Cancel {
+        &Cancel::NEVER
+    }
 }
 
 /// A lineage that lines are recorded to. By default each event is durable at once.
@@ -116,6 +122,10 @@ impl LineStore for Engine {
             task => task?,
         };
         Ok(Box::new(LineageWriter::new(task.lineage().clone())?))
+    }
+
+    fn cancel(&self) -> &Cancel {
+        Self::cancel(self)
     }
 }
 

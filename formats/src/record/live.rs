@@ -2,7 +2,6 @@
 
 use std::io::BufRead;
 
-use milepost::calls::check_given_up;
 use milepost::events::{MarkCause, MarkStatus};
 use milepost::{Body, ErrorKind, Mark};
 
@@ -72,7 +71,7 @@ impl<'a> Recorder<'a> {
             if matches!(line, EventLine::End) {
                 return Ok(());
             }
-            check_given_up()?;
+            self.job.store.cancel().check()?;
             match line {
                 EventLine::End | EventLine::Blank => {}
                 EventLine::Bad(why) => self.report_bad_line(lines.number(), &why),

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use milepost::calls::check_given_up;
 use milepost::events::{MarkCause, MarkStatus};
 use milepost::{
     Append, Appended, Body, Engine, ErrorKind, Json, Lineage, Mark, Offset, Point, Task, Ticket,
@@ -356,7 +355,7 @@ fn lay<'a>(
     let mut writer = LineageWriter::new(lineage.clone())?;
     let mut items = run.items.iter().skip(shared).peekable();
     while let Some(item) = items.next() {
-        check_given_up()?;
+        lineage.cancel().check()?;
         points.push(offset);
         offset += 1;
         match item {

@@ -308,7 +308,10 @@ impl Source {
     /// Makes a lineage the active one.
     pub async fn switch(&self, task: &str, lineage: LineageId) -> Outcome<()> {
         match self {
-            Self::Here(engine) => drop(engine.switch(&engine.task(task)?.lineage_named(lineage)?)?),
+            Self::Here(engine) => {
+                let lineage = engine.task(task)?.lineage_named(lineage)?;
+                engine.switch(&lineage).run()?;
+            }
             Self::There(client) => {
                 drop(client.call(&Switch::new(task, SwitchAsked { lineage: lineage.0 })).await?)
             }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use milepost::calls::is_given_up;
+use milepost::calls::Cancel;
 use milepost::retention::CompactionStep;
 use milepost::{Engine, ErrorKind};
 use milepost_api::{Big, CompactAsked, CompactedForm, JobProgress, JobResult, Remedy};
@@ -36,7 +36,7 @@ pub(crate) fn run(engine: &Engine, asked: CompactAsked, told: Told<'_>) -> Resul
         }
     });
     let done = done.map_err(|error| match error.kind() {
-        ErrorKind::Unavailable if !is_given_up(&error) => {
+        ErrorKind::Unavailable if !Cancel::is_cause_of(&error) => {
             JobFailure::from(error).remedy(Remedy::MakeRoom)
         }
         _ => error.into(),

@@ -5,9 +5,9 @@
 //! and the command for its user. Nothing here prints. A [`JobFailure`] has the engine's error and a
 //! [`Remedy`](milepost_api::Remedy), which the caller words with the names of its own options.
 //!
-//! A job reports its progress and notes to `told`, from any thread, and ends early if its thread's
-//! calls are [given up](milepost::calls::unless_given_up). A restore that has begun to change files
-//! ends whole.
+//! A job reports its progress and notes to `told`, from any thread, and ends early if
+//! the [flag](milepost::calls::Cancel) of the engine is set. A restore that has begun to change
+//! files ends whole.
 //!
 //! # Modules of the source
 //!

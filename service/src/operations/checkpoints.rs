@@ -129,7 +129,8 @@ impl Serve for Mark {
             Some(lineage) => task.lineage_named(lineage)?.with_hooks()?,
             None => task,
         };
-        Ok(forms::checkpoint(task.checkpoint(forms::mark_at(self.body))?))
+        let mark = forms::mark_at(self.body).conditions(view.conditions().of_call());
+        Ok(forms::checkpoint(task.checkpoint(mark)?))
     }
 }
 

@@ -75,10 +75,8 @@ impl Serve for Branch {
     fn serve(self, view: &View<'_>) -> OperationResult<LineageForm> {
         let point = view.point(&self.address)?;
         let description = self.body.description.as_deref();
-        let lineage = match self.body.activate {
-            true => view.branch_and_switch(&point, description)?.lineage().clone(),
-            false => view.branch(&point, description)?,
-        };
+        let conditions = view.conditions().of_call();
+        let lineage = view.branch_by(&point, description, self.body.activate, &conditions)?;
         Ok(forms::lineage(lineage.info()?))
     }
 }

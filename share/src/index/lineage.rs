@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use milepost::calls::check_given_up;
 use milepost::{Lineage, LineageId, Offset};
 use milepost_api::{Big, CheckpointForm, LineageForm, ReadMarkForm, SeriesBucketForm, TurnForm};
 use milepost_formats::Result;
@@ -62,7 +61,7 @@ struct MarkForm {
 
 impl LineageDocuments<'_> {
     pub fn put(&self, index: &mut Index) -> Result<()> {
-        check_given_up()?;
+        self.lineage.cancel().check()?;
         self.rows(index)?;
         self.turns(index)?;
         self.counts(index)?;
@@ -85,7 +84,7 @@ impl LineageDocuments<'_> {
         let head = self.lineage.head()?.next;
         let mut from = self.first()?;
         while from < head {
-            check_given_up()?;
+            self.lineage.cancel().check()?;
             let page = from / EVENTS;
             let asked = RowsAsked {
                 lineage: Some(self.lineage.id()),
@@ -107,7 +106,7 @@ impl LineageDocuments<'_> {
         let first = near.first().map_or(0, |turn| turn.number.0);
         let mut page = first / TURNS;
         loop {
-            check_given_up()?;
+            self.lineage.cancel().check()?;
             let (items, total) =
                 self.page_of_turns(TurnPlace::From(page * TURNS), TURNS as usize)?;
             if !items.is_empty() {

@@ -290,7 +290,7 @@ impl Acts {
         if let Some(head) = expected {
             conditions = conditions.expect_head(head);
         }
-        let got = conditions.during(|| engine.restore(&to).with(part).run());
+        let got = engine.restore(&to).with(part).conditions(conditions).run();
         let now = *lock(&outside);
         let task = engine.task(name).map_err(text)?;
         // The present is marked before.

@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex};
 
 use milepost::calls::Conditions;
-use milepost::{Engine, ErrorKind, LineageId, Result, Scope};
+use milepost::{Engine, ErrorKind, LineageId, Restore, Result, Scope};
 
 use super::acts::{Acts, lock};
 use super::part::Part;
@@ -42,24 +42,27 @@ fn ask(
     asked: Asked,
 ) -> Result<u32> {
     let point = |lineage, at| engine.task(task)?.lineage_named(LineageId(lineage))?.point(at);
-    let done = || match asked {
-        Asked::Restore(on, at) => Ok(engine.restore(&point(on, at)?).run()?.lineage().id()),
+    let once = || Conditions::new().key(key);
+    let done = |restore: Restore<'_>| Ok(restore.conditions(once()).run()?.lineage().id().0);
+    match asked {
+        Asked::Restore(on, at) => done(engine.restore(&point(on, at)?)),
         Asked::Part(on, at) => {
             let to = *lock(outside) + 1;
             let part = Part { outside: Arc::clone(outside), to, fails: false };
             let to = point(on, at)?;
             let restore = engine.restore(&to).scope(Scope::All).with(Arc::new(part));
-            Ok(restore.run()?.lineage().id())
+            done(restore)
         }
-        Asked::Branch(on, at) => Ok(engine.branch(&point(on, at)?, None)?.id()),
-        Asked::Undo => Ok(engine.undo(task).run()?.lineage().id()),
+        Asked::Branch(on, at) => {
+            Ok(engine.branch_by(&point(on, at)?, None, false, &once())?.id().0)
+        }
+        Asked::Undo => done(engine.undo(task)),
         Asked::Switch(to) => {
             let to = engine.task(task)?.lineage_named(LineageId(to))?;
-            Ok(engine.switch(&to)?.lineage().id())
+            done(engine.switch(&to))
         }
-        Asked::Redo => Ok(engine.redo(task)?.lineage().id()),
-    };
-    Conditions::new().key(key).during(done).map(|lineage| lineage.0)
+        Asked::Redo => done(engine.redo(task)),
+    }
 }
 
 /// The active lineage and the heads of a task.

@@ -52,11 +52,11 @@ pub fn perform(engine: &Engine, call: &Call) -> Result<Done> {
         }
         Call::Switch { task, lineage } => {
             let to = engine.task(task)?.lineage_named(LineageId(*lineage))?;
-            let on = engine.switch(&to)?;
+            let on = engine.switch(&to).run()?;
             Ok(Done::Activated { lineage: on.lineage().id().0, epoch: on.epoch() })
         }
         Call::Redo { task } => {
-            let on = engine.redo(task)?;
+            let on = engine.redo(task).run()?;
             Ok(Done::Activated { lineage: on.lineage().id().0, epoch: on.epoch() })
         }
         Call::Pin { mark, pinned, .. } => {

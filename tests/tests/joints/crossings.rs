@@ -28,8 +28,8 @@ fn call(engine: &Engine, random: &mut Random, told: &Mutex<Told>) {
     let to = LineageId(random.below(4) as u32);
     let what = random.below(6);
     let answer = match what {
-        0..=2 => engine.switch(&task.lineage_named(to).unwrap()),
-        3 => engine.redo("t"),
+        0..=2 => engine.switch(&task.lineage_named(to).unwrap()).run(),
+        3 => engine.redo("t").run(),
         4 => engine.undo("t").run(),
         _ => engine.restore(&task.point(1).unwrap()).run(),
     };

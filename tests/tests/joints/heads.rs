@@ -48,8 +48,8 @@ impl Participant for Part {
 
 fn restore(engine: &Engine, part: Part, head: u64) -> Result<Task> {
     let to = engine.point("t/0@1")?;
-    let run = || engine.restore(&to).with(Arc::new(part)).run();
-    Conditions::new().expect_head(head).during(run)
+    let conditions = Conditions::new().expect_head(head);
+    engine.restore(&to).with(Arc::new(part)).conditions(conditions).run()
 }
 
 fn head_in(error: &Error) -> Option<u64> {
@@ -84,8 +84,8 @@ fn a_restore_with_participants_is_done_where_the_head_is_the_expected_one_and_no
         // An undo of it, with the same participant.
         let head = back.head().unwrap().next;
         let undo = |head| {
-            let run = || engine.undo("t").with(Arc::new(quiet)).run();
-            Conditions::new().expect_head(head).during(run)
+            let conditions = Conditions::new().expect_head(head);
+            engine.undo("t").with(Arc::new(quiet)).conditions(conditions).run()
         };
         assert_eq!(head_in(&undo(head + 1).unwrap_err()), Some(head));
         assert_eq!(undo(head).unwrap().lineage().id().0, 0);

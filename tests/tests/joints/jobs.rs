@@ -4,10 +4,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use milepost::calls::unless_given_up;
+use milepost::calls::Cancel;
 use milepost::events::Message;
 use milepost::{Engine, Json, Options, Scope};
 use milepost_api::{
@@ -317,14 +316,18 @@ fn a_job_that_is_told_as_cancelled_has_not_happened_and_any_other_has() {
             let dir = dir.path().canonicalize().unwrap();
             made(kind, &dir);
             let engine = Engine::open(dir.join("store"), Options::default()).unwrap();
-            let (given_up, told) = (Arc::new(AtomicBool::new(at == 0)), AtomicUsize::new(0));
+            let (cancel, told) = (Cancel::new(), AtomicUsize::new(0));
+            if at == 0 {
+                cancel.cancel();
+            }
             let listen = |_: JobProgress| {
                 if told.fetch_add(1, Ordering::Relaxed) + 1 == at {
-                    given_up.store(true, Ordering::Relaxed);
+                    cancel.cancel();
                 }
             };
-            let work = || milepost_service::jobs::run(&engine, &asked(kind, &dir), "ana", &listen);
-            let answer = unless_given_up(&given_up, work);
+            let cancelled_by = engine.with_cancel(&cancel);
+            let asked = asked(kind, &dir);
+            let answer = milepost_service::jobs::run(&cancelled_by, &asked, "ana", &listen);
             let now = seen(&engine, &dir);
             if !judge(&now, (&before, &whole), (is_atomic, is_restore), Some(answer.is_ok())) {
                 wrong.push(format!("{kind} at {at}: {answer:?}, {now:#?}"));

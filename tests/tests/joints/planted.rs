@@ -176,7 +176,7 @@ pub const ROWS: &[Row] = &[
     }),
     row!("an initial state", "", [Delete], |p, s| {
         let initial = Some(json(&json!({ "variables": { "a": s } })));
-        p.engine().start_task_from("initial", "ana", initial).unwrap();
+        p.engine().start_task_from("initial", "ana", initial, None).unwrap();
         p.victim = "initial".into();
         0
     }),

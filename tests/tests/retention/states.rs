@@ -1,10 +1,9 @@
 //! States of all checkpoints of a lineage, in one pass.
 
 use std::ops::RangeBounds;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use milepost::calls::{is_given_up, unless_given_up};
+use milepost::calls::Cancel;
 use milepost::events::Message;
 use milepost::query::CheckpointQuery;
 use milepost::retention::Policy;
@@ -287,11 +286,12 @@ fn a_pass_that_is_given_up_ends() {
     let engine = Engine::in_memory(Options::default()).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
     (1..=3).for_each(|n| drop(step(&task, n)));
+    let cancel = Cancel::new();
+    let task = engine.with_cancel(&cancel).task("t").unwrap();
     let mut pass = task.lineage().states(..).unwrap();
     assert!(pass.next().unwrap().is_ok());
-    let given_up = Arc::new(AtomicBool::new(true));
-    let next = unless_given_up(&given_up, || pass.next().unwrap());
-    assert!(is_given_up(&next.unwrap_err()));
+    cancel.cancel();
+    assert!(Cancel::is_cause_of(&pass.next().unwrap().unwrap_err()));
     assert!(pass.next().is_none());
 }
 

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Once};
 
-use milepost::calls::with_context;
+use milepost::calls::Context;
 use milepost::events::{GuidanceGiven, PhaseChanged, RunControl, StepFinished};
 use milepost::retention::Policy;
 use milepost::{Append, Engine, Hook, Mark, Options, Task};
@@ -138,8 +138,7 @@ fn each_operation_is_told_with_its_states_and_whose_it_is() {
     assert_eq!(runs, ["req-7"; 3]);
 }
 
-/// Tests that a restore, a cleanup and an erasure take their user from the surrounding context:
-/// their calls have no parameter for it.
+/// Tests that a restore, a cleanup and an erasure take their user from the context of the handle.
 #[test]
 fn what_is_done_on_somebodys_behalf_says_so_in_events_and_audit() {
     let (engine, _) = crate::engine();
@@ -149,7 +148,8 @@ fn what_is_done_on_somebodys_behalf_says_so_in_events_and_audit() {
         task.checkpoint(Mark::new().label(format!("c{step}"))).unwrap();
     }
     let told = told(|| {
-        with_context("ben", "req-1", || {
+        {
+            let engine = engine.with_context(Context::of("ben", "req-1"));
             let back = engine.restore(&engine.point("t@c2").unwrap()).run().unwrap();
             // A named actor takes precedence.
             let step = StepFinished { step: 9, ..Default::default() };
@@ -160,13 +160,10 @@ fn what_is_done_on_somebodys_behalf_says_so_in_events_and_audit() {
             engine.retention().erase(&engine.point("t@1").unwrap(), None).unwrap();
             let plan = engine.retention().plan(&Policy::new().keep(1)).unwrap();
             engine.retention().apply(&plan, &mut |_, _| {}).unwrap();
-        });
-        let caught = std::panic::catch_unwind(|| with_context("eve", "req-3", || panic!("x")));
-        assert!(caught.is_err());
-        with_context("ben", "req-4", || {
-            with_context("eve", "req-5", || {});
-            engine.retention().delete_task("t").unwrap();
-        });
+        }
+        let other = engine.with_context(Context::of("eve", "req-5"));
+        let last = other.with_context(Context::of("ben", "req-4"));
+        last.retention().delete_task("t").unwrap();
         engine.start_task("u", "ana").unwrap();
     });
     let whose: Vec<_> = told
@@ -188,9 +185,8 @@ fn what_is_done_on_somebodys_behalf_says_so_in_events_and_audit() {
     let (engine, _) = crate::engine();
     let task = engine.start_task("t", "ana").unwrap();
     task.checkpoint(Mark::new().label("c")).unwrap();
-    let back = with_context("ben", "req-6", || {
-        engine.restore(&engine.point("t@c").unwrap()).run().unwrap()
-    });
+    let ben = engine.with_context(Context::of("ben", "req-6"));
+    let back = ben.restore(&engine.point("t@c").unwrap()).run().unwrap();
     let headers = back.read(2..).unwrap().map(|event| event.unwrap().header);
     let whose: Vec<_> = headers.map(|header| (header.user, header.correlation)).collect();
     let ben = (Some("ben".to_owned()), Some("req-6".to_owned()));

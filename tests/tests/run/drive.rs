@@ -111,7 +111,7 @@ fn a_run_continues_on_the_lineage_that_a_user_switches_to() {
                 first = Some(engine.branch(&at, None)?);
             }
             (5, Some(branch)) if task.lineage().id().0 == 0 => {
-                engine.switch(branch)?;
+                engine.switch(branch).run()?;
             }
             (4, Some(_)) if task.lineage().id().0 == 1 => step.end_run(),
             _ => {}

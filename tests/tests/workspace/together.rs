@@ -235,7 +235,7 @@ fn switched() -> Scene {
     let branch = scene.engine.branch(&scene.engine.point("t").unwrap(), None).unwrap();
     scene.write("a", "two");
     scene.capture("second");
-    scene.engine.switch(&branch).unwrap();
+    scene.engine.switch(&branch).run().unwrap();
     scene
 }
 
@@ -256,7 +256,7 @@ fn after_a_switch_a_capture_makes_the_lineage_name_what_the_folder_has() {
     assert!(captured());
     // The lineage names what the folder has, and the last capture is another one.
     let root = scene.engine.task("t").unwrap().lineage_named(milepost::LineageId(0)).unwrap();
-    scene.engine.switch(&root).unwrap();
+    scene.engine.switch(&root).run().unwrap();
     scene.write("a", "two");
     assert_eq!((captured(), captured()), (true, false));
     scene.assert_clean();

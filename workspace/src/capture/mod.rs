@@ -146,6 +146,7 @@ fn take(
         known: known.map(as_chunk),
         named: engine.workspace_at(&head)?.map(as_chunk),
         kept: workspace.scan_state(),
+        cancel: engine.cancel(),
         ..Storage::of(folder, options, workspace.states(), &chunks, workspaces_dir.as_deref())
     })?;
     lock.check()?;

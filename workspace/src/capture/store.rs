@@ -4,6 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use milepost::calls::Cancel;
 use milepost::events::WorkspaceCaptured;
 use milepost::{ErrorKind, Hash, Result};
 use milepost_codec::{CHUNK_RAW_MAX, Capture, ChunkId, ChunkList, Node, PathBytes, Skip};
@@ -43,6 +44,8 @@ pub(crate) struct Storage<'a> {
     pub(crate) moved: bool,
     /// State between scans, if the folder is watched.
     pub(crate) kept: Option<&'a ScanState>,
+    /// Ends the scan early.
+    pub(crate) cancel: &'a Cancel,
 }
 
 impl<'a> Storage<'a> {
@@ -65,6 +68,7 @@ impl<'a> Storage<'a> {
             before: None,
             moved: false,
             kept: None,
+            cancel: &Cancel::NEVER,
         }
     }
 }
@@ -227,6 +231,7 @@ pub(crate) fn store(storage: &Storage<'_>) -> Result<(CaptureBuild, ScanResult)>
         states,
         watch: watching.as_ref().map(|watching| &watching.watch),
         since: watching.as_ref().and_then(|watching| watching.since.as_ref()),
+        cancel: storage.cancel,
     })?;
     let over = last.filter(|_| before.is_some()).map(|(over, _)| over);
     let root = store_capture(storage, over, &mut result)?;

@@ -97,6 +97,7 @@ impl Workspace {
             before: Some(target.capture.tree),
             moved: choices.moved,
             kept: None,
+            cancel: engine.cancel(),
         })?;
         let authors = self.authors(engine, &dry, (&task, to), &target, choices, looked.tree)?;
         let by_hand = match &authors {

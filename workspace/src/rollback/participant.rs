@@ -110,6 +110,7 @@ impl WorkspaceParticipant {
             before,
             moved: self.choices.moved,
             kept: self.workspace.scan_state(),
+            cancel: at.engine.cancel(),
         })
     }
 

@@ -36,6 +36,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use milepost::Result;
+use milepost::calls::Cancel;
 use milepost_codec::{ChunkId, Node, Skip, encode_directory};
 
 use crate::cache::Cache;
@@ -73,6 +74,8 @@ pub(crate) struct ScanInput<'a> {
     /// Watch of the folder, and the last scan if it is reliable.
     pub(crate) watch: Option<&'a Watch>,
     pub(crate) since: Option<&'a Since>,
+    /// Ends the scan early.
+    pub(crate) cancel: &'a Cancel,
 }
 
 /// Result of a scan. All contents are stored, but not synced.

@@ -5,7 +5,6 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 use milepost::Result;
-use milepost::calls::check_given_up;
 use milepost_codec::{EntryKind, Item, Name, PathBytes, Skip, SkipReason, TreePath};
 
 use super::assemble::Assembly;
@@ -147,7 +146,7 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
         }
         self.enter(inside);
         while let Some(mut at) = self.stack.pop() {
-            check_given_up()?;
+            self.input.cancel.check()?;
             self.path.truncate(at.len);
             match at.names.next() {
                 Some(name) => {
@@ -199,7 +198,7 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
     /// Waits for the results of all jobs.
     pub(super) fn finish_jobs(&mut self) -> Result<()> {
         while let Some(done) = self.jobs.next()? {
-            check_given_up()?;
+            self.input.cancel.check()?;
             self.place_all(vec![done])?;
         }
         Ok(())

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use milepost::calls::Cancel;
 use milepost::{Engine, ErrorKind};
 use milepost_api::Big;
 use milepost_api::calls::Task;
@@ -97,7 +98,7 @@ impl WouldAdd {
 fn exports(args: &ImportArgs) -> Result<Vec<(PathBuf, ExportImport)>> {
     let mut exports = Vec::new();
     for path in &args.from {
-        for input in look(path, None, &mut ())? {
+        for input in look(path, None, &Cancel::NEVER, &mut ())? {
             let shown = input.path().display().to_string();
             let Input::Export(path) = input else {
                 return Err(Failure::new(format!(

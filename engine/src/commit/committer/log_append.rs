@@ -2,6 +2,7 @@
 //! the work that depends on the position in the log.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use milepost_codec::{
     Body, BodyForm, Control, Epoch, Error, FRAME_PAYLOAD_MAX, Hash, Head, Header, LineageId, LogId,
@@ -12,9 +13,9 @@ use milepost_store::clock::Stopwatch;
 use milepost_store::index::is_indexed;
 use smallvec::SmallVec;
 
-use crate::commit::conditions;
+use crate::commit::conditions::{control_keeps_key, keeps_key};
 use crate::commit::each_keyed::EventKeys;
-use crate::context;
+use crate::context::Context;
 use crate::history::checkpoint::PendingMark;
 
 /// Events for one log, encoded and hashed.
@@ -22,6 +23,8 @@ use crate::history::checkpoint::PendingMark;
 pub(crate) struct LogAppend {
     pub(crate) log: LogId,
     pub(crate) origin: Origin,
+    /// The context of the caller, if it has one.
+    context: Option<Arc<Context>>,
     /// The head at which this append opens the log, if it does.
     pub(crate) open: Option<Head>,
     /// The lineage that the new one forks from.
@@ -29,6 +32,8 @@ pub(crate) struct LogAppend {
     pub(crate) expect: Option<Offset>,
     pub(crate) epoch: Option<Epoch>,
     pub(crate) key: Option<String>,
+    /// The key of the operation, for the event that keeps it.
+    operation_key: Option<String>,
     /// The keys of its events, if each has its own.
     pub(crate) event_keys: Option<EventKeys>,
     pub(crate) seed: Seed,
@@ -119,11 +124,13 @@ impl LogAppend {
         Self {
             log,
             origin,
+            context: None,
             open: None,
             parent: None,
             expect: None,
             epoch: None,
             key: None,
+            operation_key: None,
             event_keys: None,
             seed,
             follows: 0,
@@ -136,6 +143,17 @@ impl LogAppend {
             storing: None,
             begun: Stopwatch::start(),
         }
+    }
+
+    /// Sets the context of the caller, which its events have where they have none.
+    pub(crate) fn context(mut self, context: Option<&Arc<Context>>) -> Self {
+        self.context = context.map(Arc::clone);
+        self
+    }
+
+    /// Returns the context of the caller.
+    pub(crate) fn caller(&self) -> &Context {
+        self.context.as_deref().unwrap_or(&Context::NONE)
     }
 
     pub(crate) fn open(mut self, at: Head) -> Self {
@@ -190,6 +208,12 @@ impl LogAppend {
 
     pub(crate) fn expect(mut self, expect: Option<Offset>) -> Self {
         self.expect = expect;
+        self
+    }
+
+    /// Sets the key of the operation. The event that keeps it has to be added after this.
+    pub(crate) fn operation_key(mut self, key: Option<&str>) -> Self {
+        self.operation_key = key.map(str::to_owned);
         self
     }
 
@@ -304,16 +328,26 @@ impl LogAppend {
     /// Appends an inline event of a lineage.
     pub(crate) fn body(&mut self, body: &Body, time_us: u64) -> Result<()> {
         let (kind, payload) = body.encode();
-        let header = conditions::on_body(body, context::header(kind, time_us))?;
+        let header = self.header((kind, time_us), keeps_key(body));
         self.push(header, BodyForm::Inline, &payload)
     }
 
     /// Appends an event of a control log.
     pub(crate) fn control(&mut self, control: &Control, time_us: u64) -> Result<()> {
         let (kind, payload) = control.encode();
-        let header = conditions::on_control(control, context::header(kind, time_us))?;
+        let header = self.header((kind, time_us), control_keeps_key(control));
         self.effects.extend(Effect::of(self.log.task, control));
         self.push(header, BodyForm::Inline, &payload)
+    }
+
+    /// Returns the header of an event, with the key of the operation if the event keeps it.
+    fn header(&self, (kind, time_us): (u16, u64), keeps_key: bool) -> Header {
+        let key = self.operation_key.clone().filter(|_| keeps_key);
+        Header {
+            batch: u32::from(key.is_some()),
+            key,
+            ..Context::NONE.header(self.caller(), kind, time_us)
+        }
     }
 
     pub(super) fn effects(&self) -> &[Effect] {

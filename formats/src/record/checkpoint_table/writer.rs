@@ -3,7 +3,6 @@
 //! The events of a row start from the state at the head of its lineage, so they are right even if
 //! another writer changed it.
 
-use milepost::calls::check_given_up;
 use milepost::events::{Application, Data, MarkCause};
 use milepost::query::CheckpointQuery;
 use milepost::{Append, Body, Engine, ErrorKind, Json, Mark, Offset, RunState};
@@ -80,7 +79,7 @@ impl<'a> TableWriter<'a> {
             skip(id, "an earlier row has the same id");
         }
         for (at, entry) in self.rows.entries.iter().enumerate() {
-            check_given_up()?;
+            self.engine.cancel().check()?;
             if self.tree.placed(at).is_none() {
                 self.add(at, entry, skip)?;
             }

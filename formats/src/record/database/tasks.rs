@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use milepost::calls::check_given_up;
-
 use super::Skip;
 use crate::error::{Error, Remedy, Result};
 use crate::progress::{Note, Progress, Unit, Work};
@@ -66,7 +64,7 @@ pub fn record_each<T>(
         drop(alone);
         // The others would end in the same way. A task that was written to its end is imported.
         if done.is_err() {
-            check_given_up()?;
+            job.store.cancel().check()?;
         }
         progress.advance(task.count);
         match done.map_err(|error| error.at(format!("{}: {}", job.name, cut(id)))) {

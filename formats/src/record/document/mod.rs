@@ -1,9 +1,8 @@
 //! Inputs that are one document: read and planned as a whole before anything is written.
 
 use std::io::Read;
-use std::sync::Arc;
 
-use milepost::calls::{check_given_up, unless_given_up};
+use milepost::calls::Cancel;
 use milepost::{Engine, ErrorKind, Options};
 use serde::de::IgnoredAny;
 
@@ -36,7 +35,7 @@ pub(super) fn record(
         check(job, id, plan)?;
     }
     try_out(job, &plans)?;
-    check_given_up()?;
+    job.store.cancel().check()?;
     let items = |plan: &Plan| plan.runs.iter().map(|run| run.items.len() as u64).sum::<u64>();
     let all: u64 = plans.iter().map(|(_, plan)| items(plan)).sum();
     progress.begin(Work { name: job.name, unit: Unit::Items, total: Some(all) });
@@ -45,9 +44,8 @@ pub(super) fn record(
     for (task, plan) in plans {
         let _alone = Exclusive::wait(job.store, &task)?;
         // A document that is begun is written whole.
-        let write =
-            || write::write_plan(job.store, &task, user, &plan, *acknowledge, &mut *progress);
-        let written = unless_given_up(&Arc::default(), write)
+        let whole = job.store.with_cancel(&Cancel::NEVER);
+        let written = write::write_plan(&whole, &task, user, &plan, *acknowledge, &mut *progress)
             .map_err(|error| error.at(format!("{}: task {task}", job.name)))?;
         report.tasks.push(RecordedTask {
             task,

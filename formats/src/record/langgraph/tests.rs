@@ -214,7 +214,7 @@ fn the_task_continues_at_the_newest_checkpoint_also_after_an_interrupted_import(
     assert_eq!(active(), newest);
     // As if the import had ended behind its last append.
     let first = scene.engine.task("lg:t").unwrap().lineage_named(scene.marks()["2"].lineage);
-    scene.engine.switch(&first.unwrap()).unwrap();
+    scene.engine.switch(&first.unwrap()).run().unwrap();
     assert_eq!(scene.import().tasks[0].events, 0);
     assert_eq!(active(), newest);
     // A user's restore stays in effect until something is added.

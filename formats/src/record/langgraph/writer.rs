@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use milepost::calls::check_given_up;
 use milepost::events::{Attachment, Data, MarkCause};
 use milepost::query::{CheckpointOrder, CheckpointQuery};
 use milepost::{
@@ -71,7 +70,7 @@ impl<'a> ThreadWriter<'a> {
             self.namespace(namespace, entries, skip)?;
         }
         for (namespace, id) in &rows.unstored {
-            check_given_up()?;
+            self.engine.cancel().check()?;
             self.attach(namespace, id, skip)?;
         }
         self.finish()
@@ -125,7 +124,7 @@ impl<'a> ThreadWriter<'a> {
         // read, that of its parent.
         let mut origins: Vec<Option<String>> = Vec::with_capacity(entries.len());
         for entry in entries {
-            check_given_up()?;
+            self.engine.cancel().check()?;
             let own = alias(namespace, &entry.id);
             let parent = match (entry.parent, &entry.parent_id) {
                 (Some(at), _) => origins.get(at).cloned().flatten(),
@@ -332,7 +331,9 @@ impl<'a> ThreadWriter<'a> {
             && let Some(newest) = self.marks(None, Some(1))?.first()
             && newest.aliases.iter().any(is_root)
         {
-            self.engine.switch(&self.engine.task(self.task)?.lineage_named(newest.lineage)?)?;
+            self.engine
+                .switch(&self.engine.task(self.task)?.lineage_named(newest.lineage)?)
+                .run()?;
         }
         Ok(self.engine.task(self.task)?.head()?.next)
     }

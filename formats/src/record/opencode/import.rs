@@ -1,7 +1,6 @@
 //! The import of an export of opencode.
 
 use milepost::Json;
-use milepost::calls::check_given_up;
 
 use super::{SESSIONS, parts, written};
 use crate::error::{Error, Remedy, Result};
@@ -57,7 +56,7 @@ pub(in crate::record) fn record(
     let total = Some(document.lines.len() as u64);
     progress.begin(Work { name: job.name, unit: Unit::Items, total });
     for (number, line) in (1..).zip(document.lines) {
-        check_given_up()?;
+        job.store.cancel().check()?;
         let text = written(&line.events).unwrap_or_else(Json::null);
         let written = NewLine {
             text: text.text(),

@@ -3,7 +3,6 @@
 use std::io::{self, BufRead, Read};
 
 use milepost::ErrorKind;
-use milepost::calls::check_given_up;
 
 use super::SessionFormat;
 use super::records::{Pending, Record, Records};
@@ -94,7 +93,7 @@ impl Recorder<'_> {
             })?;
             // An input that was read to its end is imported, even if the job is cancelled.
             let Some(read) = read else { return Ok(()) };
-            check_given_up()?;
+            self.job.store.cancel().check()?;
             match read {
                 Record::Lost(number, why) => self.report_bad_line(number, &why),
                 Record::Read(pending) => self.record(*pending)?,

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::Response;
+use milepost::calls::Cancel;
 use milepost::{Event, Lineage, LineageId};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -334,6 +335,10 @@ impl Page {
 }
 
 impl Source for Page {
+    fn cancel(&self) -> Cancel {
+        self.range.lineage.cancel().clone()
+    }
+
     fn again(&mut self) -> bool {
         self.now = self.before.clone();
         true
@@ -387,6 +392,10 @@ struct Place {
 }
 
 impl Source for Lines {
+    fn cancel(&self) -> Cancel {
+        self.lineage.cancel().clone()
+    }
+
     fn again(&mut self) -> bool {
         self.now = self.before.clone();
         true

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
+use milepost::calls::Cancel;
 use milepost::state::{Chunks, RunReducer, StatesOf};
 use milepost::{Lineage, LineageId};
 use milepost_api::ReadProblems;
@@ -104,10 +105,9 @@ async fn checkpoint_states(
             None => task.lineage().clone(),
         };
         let states = lineage.states_of(&RunReducer, from.unwrap_or(0)..to.unwrap_or(u64::MAX))?;
-        Ok((lineage, states))
+        Ok((lineage, states, view.chunks()))
     });
-    let (lineage, states) = pass.await?;
-    let chunks = app.engine().chunks();
+    let (lineage, states, chunks) = pass.await?;
     let pass = Pass {
         lineage,
         states,
@@ -177,6 +177,10 @@ impl Pass {
 }
 
 impl Source for Pass {
+    fn cancel(&self) -> Cancel {
+        self.lineage.cancel().clone()
+    }
+
     fn next(&mut self) -> Result<Option<Vec<u8>>, ApiError> {
         let mut buffer = self.held.take().unwrap_or_default();
         self.is_piece = false;

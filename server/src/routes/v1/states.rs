@@ -108,9 +108,13 @@ async fn state(
         Tagged::Same(tag) => Tagged::Same(tag),
         Tagged::New(tag, (form, point)) => {
             let state = states::at(&app, &caller, point).await?;
-            let text = app.work(move |engine| match (messages, &pointer) {
-                (Some(count), None) => StateText::with_last(&form, state, count, engine.chunks()),
-                _ => StateText::of(&form, state, pointer.as_ref(), engine.chunks()),
+            let text = app.work(move |engine| {
+                let chunks = engine.chunks();
+                let text = match (messages, &pointer) {
+                    (Some(count), None) => StateText::with_last(&form, state, count, chunks),
+                    _ => StateText::of(&form, state, pointer.as_ref(), chunks),
+                };
+                Ok(text?.cancelled_by(engine.cancel()))
             });
             Tagged::New(tag, text.await?)
         }

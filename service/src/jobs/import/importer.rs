@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use milepost::calls::check_given_up;
+use milepost::calls::Cancel;
 use milepost::{Engine, ErrorKind};
 use milepost_api::{Big, FailedInput, ImportAsked, ImportForm, JobNote, Remedy, SkippedForm};
 use milepost_formats::Durable;
@@ -64,6 +64,8 @@ pub struct Importer<'a> {
     asked: &'a ImportAsked,
     names: &'a Names,
     told: Told<'a>,
+    /// The flag that cancels the import.
+    pub(super) cancel: Cancel,
     options: RecordOptions,
     /// Opened for the first input that can be read.
     engine: Option<Engine>,
@@ -102,7 +104,8 @@ impl<'a> Importer<'a> {
         };
         let needed = Needed { only_exports: false, event_max };
         let (stems, report) = (HashMap::new(), Report::default());
-        Ok(Self { asked, names, told, options, engine: None, needed, stems, report })
+        let cancel = Cancel::NEVER;
+        Ok(Self { asked, names, told, cancel, options, engine: None, needed, stems, report })
     }
 
     /// Imports the inputs in order. With several ones, the failure of one is noted, and the others
@@ -136,7 +139,7 @@ impl<'a> Importer<'a> {
         }
         self.stems = self.names.stems(inputs.iter().flatten());
         for input in inputs {
-            check_given_up().map_err(|error| self.report.given_up(error))?;
+            self.cancel.check().map_err(|error| self.report.given_up(error))?;
             let is_whole = matches!(input, Ok(Input::Export(_)));
             let (path, done) = match input {
                 Ok(input) => (input.path().to_owned(), self.input(&input, place, &mut acknowledge)),
@@ -146,8 +149,8 @@ impl<'a> Importer<'a> {
                 Ok(()) => {}
                 Err(Ended::All(failure)) => return Err(failure),
                 Err(Ended::Input(failure)) => {
-                    // An input that was read to its end is imported, even if the job is cancelled.
-                    if let Err(error) = check_given_up() {
+                    // An input that was read to its end is imported, also if the job is given up.
+                    if let Err(error) = self.cancel.check() {
                         let failed = failure.of(path.display().to_string(), false);
                         return Err(self.report.given_up_at(failed, is_whole, error));
                     }
@@ -178,10 +181,15 @@ impl<'a> Importer<'a> {
                 continue;
             }
             let shown = path.display().to_string();
-            match look(path, self.options.format, &mut Watch::new(&shown, self.told, None)) {
+            match look(
+                path,
+                self.options.format,
+                &self.cancel,
+                &mut Watch::new(&shown, self.told, None),
+            ) {
                 Ok(found) => inputs.extend(found.into_iter().map(Ok)),
                 Err(error) => {
-                    check_given_up()?;
+                    self.cancel.check()?;
                     inputs.push(Err((path.clone(), error.into())));
                 }
             }
@@ -257,8 +265,8 @@ impl<'a> Importer<'a> {
             return Err(InputFailure::of_request(text, Remedy::NoNameForFolder).into());
         }
         let (strict, name) = (self.asked.strict, folder.display().to_string());
-        let plan = FolderPlan::read(&files, &mut Watch::new(&name, self.told, None));
-        check_given_up()?;
+        let plan = FolderPlan::read(&files, &self.cancel, &mut Watch::new(&name, self.told, None));
+        self.cancel.check()?;
         // Without anything to import, no store is created.
         if plan.is_empty() || (strict && !plan.is_complete()) {
             return Ok(self.report.add_folder(&name, None, plan.into_report())?);

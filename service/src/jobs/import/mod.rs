@@ -40,7 +40,8 @@ pub(crate) fn run(
     asked.paths.iter().try_for_each(|path| check(&path.path))?;
     let names = Names::new(&asked.paths);
     let named = Named { names: &names, told };
-    let importer = Importer::new(asked, user, &names, &named)?;
+    let mut importer = Importer::new(asked, user, &names, &named)?;
+    importer.cancel = engine.cancel().clone();
     let mut open = |_: Needed| Ok(engine.clone());
     let end = |mut form: ImportForm| {
         form.failed.iter_mut().for_each(|failed| end_limit(failed, engine.event_max()));

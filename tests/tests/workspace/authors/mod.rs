@@ -304,7 +304,7 @@ impl History {
         let task = self.scene.engine.task("t").unwrap();
         let lineage = task.lineage_named(point.lineage).unwrap();
         if lineage.id() != task.lineage().id() {
-            self.scene.engine.switch(&lineage).unwrap();
+            self.scene.engine.switch(&lineage).run().unwrap();
             self.undos.push(Undo::State);
         }
     }

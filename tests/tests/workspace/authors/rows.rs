@@ -341,7 +341,7 @@ fn behind_a_switch_the_comparison_begins_with_the_last_capture_of_the_folder() {
     let scene = Scene::started(&["a"]);
     let there = scene.engine.branch(&scene.point("start"), None).unwrap();
     scene.call("c1", || scene.write("run", "?"));
-    scene.engine.switch(&there).unwrap();
+    scene.engine.switch(&there).run().unwrap();
     assert_eq!(scene.asked(), one("run", UNKNOWN));
     scene.write("mine", "mine");
     scene.call("c2", || scene.write("a", "run"));
