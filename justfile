@@ -53,7 +53,7 @@ wheel:
 # time. `MILEPOST_SEED=N just storm` begins with a seed, `MILEPOST_STORM_FAILURES` says how many kinds of
 # failures end it.
 storm SECONDS="3600":
-    MILEPOST_STORM_SECONDS={{SECONDS}} cargo test --package milepost-tests --test storm -- --nocapture
+    MILEPOST_STORM_SECONDS={{SECONDS}} cargo test --package milepost-tests --test runner -- storm:: --nocapture
 
 # Claude Code, Codex and Gemini CLI themselves, with a scripted model: three minutes, 900 MB.
 agents:

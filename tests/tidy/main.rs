@@ -12,6 +12,7 @@ mod comments;
 mod files;
 mod modules;
 mod names;
+mod programs;
 mod prose;
 mod samples;
 
@@ -115,6 +116,9 @@ fn violations() -> Vec<Violation> {
     }
     for (path, text) in other_sources(&budgets::crates(&listed)) {
         found.extend(prose::test_source(&path, &text));
+    }
+    for name in budgets::crates(&listed).into_iter().chain(["tests"]) {
+        found.extend(programs::forgotten(&root().join(name), &root()));
     }
     found.extend(prose::documents(&root()));
     found.extend(architecture::map(&root(), &budgets::crates(&listed)));
