@@ -1,8 +1,8 @@
 //! Output of every command on one store, which does not change: `screens/store.jsonl`, made by
 //! `screens/make`.
 //!
-//! `cargo insta review`, or `INSTA_UPDATE=always cargo test -p milepost-cli --test runner screens::`,
-//! accepts the current screens.
+//! `cargo insta review` accepts the current screens, and so does
+//! `INSTA_UPDATE=always cargo test -p milepost-cli --test runner screens::`.
 
 use std::path::Path;
 
