@@ -28,7 +28,7 @@ test:
 nightly:
     MILEPOST_NIGHTLY=1 MILEPOST_CASES=20000 cargo test --package milepost-tests --release
     MILEPOST_NIGHTLY=1 cargo test --package milepost-server
-    MILEPOST_HOSTILE_SECONDS=600 cargo test --package milepost-cli --release --test survives -- --nocapture
+    MILEPOST_HOSTILE_SECONDS=600 cargo test --package milepost-cli --release --test runner -- survives:: --nocapture
     tests/agents/install target/agents
     MILEPOST_AGENTS="$PWD/target/agents" MILEPOST_AGENTS_REQUIRED=1 MILEPOST_CASES=200 cargo test --workspace --test agents kills
     cargo build --release -p milepost-cli
@@ -53,7 +53,7 @@ wheel:
 # time. `MILEPOST_SEED=N just storm` begins with a seed, `MILEPOST_STORM_FAILURES` says how many kinds of
 # failures end it.
 storm SECONDS="3600":
-    MILEPOST_STORM_SECONDS={{SECONDS}} cargo test --package milepost-tests --test storm -- --nocapture
+    MILEPOST_STORM_SECONDS={{SECONDS}} cargo test --package milepost-tests --test runner -- storm:: --nocapture
 
 # Claude Code, Codex and Gemini CLI themselves, with a scripted model: three minutes, 900 MB.
 agents:
@@ -85,7 +85,7 @@ described EXAMPLES="20":
 # One token that does its worst beside another user's appends: what the service holds, and how long they
 # take. `MILEPOST_HOSTILE_USES=looks,blames just survives` picks some of the uses.
 survives SECONDS="60":
-    MILEPOST_HOSTILE_SECONDS={{SECONDS}} cargo test --package milepost-cli --release --test survives -- --nocapture
+    MILEPOST_HOSTILE_SECONDS={{SECONDS}} cargo test --package milepost-cli --release --test runner -- survives:: --nocapture
 
 # In copies of the tree: adds a field to the mark of a checkpoint and to an event, where every function that
 # copies it has to fail to compile (`tests/probes/*.txt`), and an operation, in three files. Three minutes,

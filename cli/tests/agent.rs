@@ -1,16 +1,13 @@
 //! Hooks in the settings of coding agents: put in, looked at, taken out.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Place, Ran};
 use serde_json::{Value, json};
+
+use crate::common::{Place, Ran};
 
 /// A home folder of its own, with a project in it.
 struct Home(Place);

@@ -1,18 +1,15 @@
 //! `milepost agent hook`: whatever an agent does, it exits with 0, and the document is in the spool
 //! if no daemon can record it. No folder for a store can be made in these tests.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use common::Place;
 use serde_json::Value;
+
+use crate::common::Place;
 
 const DOCUMENT: &str = "{\"session_id\": \"s-1\", \"hook_event_name\": \"Stop\"}";
 

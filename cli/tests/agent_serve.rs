@@ -1,19 +1,16 @@
 //! `milepost agent serve`: the daemon of a project.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::fs;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use common::{Place, Ran};
 use milepost::{Engine, Options};
 use milepost_agents::HookCall;
 use milepost_client::ClientBuilder;
+
+use crate::common::{Place, Ran};
 
 const HOUR: Duration = Duration::from_secs(3600);
 

@@ -1,20 +1,17 @@
 //! Impossible requests: a clear error, the next step, the right exit code, nothing half written.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufWriter, Write};
 use std::os::unix::ffi::OsStrExt as _;
 
-use common::{Place, fixture};
 use milepost::events::{MarkCause, MarkStatus};
 use milepost::ids::Origin;
 use milepost::{CheckpointId, Engine, Json, Lineage, Mark, Options};
 use milepost_codec::{CheckpointMarked, checkpoint_id};
+
+use crate::common::{Place, Ran, fixture};
 
 #[test]
 fn what_is_not_there_is_named() {
@@ -341,7 +338,7 @@ fn a_folder_without_a_name_that_a_task_can_have_needs_a_task() {
     for args in [&["capture", "."][..], &["run", "--", "true"]] {
         let run = |args: &[&str]| {
             let mut command = place.command(args);
-            common::Ran::of(command.current_dir(&folder).output().unwrap())
+            Ran::of(command.current_dir(&folder).output().unwrap())
         };
         let ran = run(args);
         ran.failed(1, "has no name that a task can have");

@@ -1,18 +1,15 @@
 //! Completions in a bash on a terminal.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use common::{Place, fixture};
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use serde_json::Value;
+
+use crate::common::{Place, fixture};
 
 /// The longest wait for a prompt.
 const HANGS: Duration = Duration::from_secs(60);

@@ -1,13 +1,10 @@
 //! Every command, as people and as programs see it.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::process::Stdio;
 
-use common::{Place, Serving, text};
 use serde_json::{Value, json};
+
+use crate::common::{Place, Ran, Serving, text};
 
 #[test]
 fn tasks_are_listed_newest_first() {
@@ -317,11 +314,11 @@ fn the_store_is_the_nearest_one_upwards_unless_it_is_named() {
     let place = Place::recorded();
     let deep = place.path("a/b");
     std::fs::create_dir_all(&deep).unwrap();
-    let ran = common::Ran::of(place.command(["tasks"]).current_dir(&deep).output().unwrap());
+    let ran = Ran::of(place.command(["tasks"]).current_dir(&deep).output().unwrap());
     assert!(ran.ok().contains("airline-0"));
     let other = Place::new();
     let ran = other.command(["tasks"]).env("MILEPOST_STORE", place.store()).output().unwrap();
-    assert!(common::Ran::of(ran).ok().contains("airline-0"));
+    assert!(Ran::of(ran).ok().contains("airline-0"));
     let named = ["--store", "here", "record", "-"];
     let mut child = other.command(named).stdin(Stdio::piped()).spawn().unwrap();
     let line = b"{\"kind\":\"message\",\"role\":\"user\",\"content\":\"x\"}\n";
@@ -329,7 +326,7 @@ fn the_store_is_the_nearest_one_upwards_unless_it_is_named() {
     assert!(child.wait().unwrap().success());
     let ran = other.command(["--store", "here", "tasks"]);
     let ran = { ran }.env("MILEPOST_STORE", place.store()).output().unwrap();
-    assert!(common::Ran::of(ran).ok().contains("stdin-"), "--store goes before MILEPOST_STORE");
+    assert!(Ran::of(ran).ok().contains("stdin-"), "--store goes before MILEPOST_STORE");
 }
 
 #[test]

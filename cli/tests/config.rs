@@ -1,11 +1,8 @@
 //! Configuration of the service: a file, the environment, flags.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
-use common::Place;
 use serde_json::{Value, json};
+
+use crate::common::Place;
 
 const FILE: &str = r#"
 listen = "127.0.0.1:1111"

@@ -1,15 +1,12 @@
 //! The lines of curl in docs/HTTP.md work, and there is one for each route.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use common::Place;
 use serde_json::Value;
+
+use crate::common::Place;
 
 /// The lines of shell of the page's section, one block after the other.
 fn blocks() -> Vec<String> {

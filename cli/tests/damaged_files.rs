@@ -1,15 +1,12 @@
 //! Databases, folders of checkpoint files, exports and shares, damaged at each position of a
 //! sample: nothing panics, a command with omissions fails, and the input is named.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{Place, Ran, fixture};
 use serde_json::json;
+
+use crate::common::{Place, Ran, fixture};
 
 /// Positions of a file that are damaged, more of them at night, and the bytes that are overwritten
 /// at each.

@@ -1,15 +1,12 @@
 //! Permanent removal: `delete`, `erase`, `compact`.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
-use common::{Place, Ran, lists, number, row, text};
 use serde_json::{Value, json};
+
+use crate::common::{Place, Ran, fixture, lists, number, row, text};
 
 #[test]
 fn a_deleted_task_is_gone_and_its_name_is_free() {
@@ -19,7 +16,7 @@ fn a_deleted_task_is_gone_and_its_name_is_free() {
     assert!(out.contains("`milepost compact`") && out.contains("MiB of free space"), "{out}");
     place.say("log run").failed(1, "`run`");
     assert!(!place.ids("tasks").contains(&"run".into()));
-    let file = common::fixture("run.jsonl").display().to_string();
+    let file = fixture("run.jsonl").display().to_string();
     place.run(["record", &file]).ok();
     assert_eq!(place.lines("log run").len(), 17);
     assert_eq!(place.json("verify")["ok"], true);
@@ -28,7 +25,7 @@ fn a_deleted_task_is_gone_and_its_name_is_free() {
 #[test]
 fn all_tasks_of_a_user_are_deleted_and_those_of_others_stay() {
     let place = Place::recorded();
-    let file = common::fixture("run.jsonl").display().to_string();
+    let file = fixture("run.jsonl").display().to_string();
     place.run(["record", "--user", "bob", "--task", "bobs", &file]).ok();
     let done = place.json("delete --user ada --yes");
     assert_eq!(text(&done, "deleted"), "6");

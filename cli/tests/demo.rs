@@ -1,11 +1,8 @@
 //! The demo: it really runs, is really killed, and really ends better.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
-use common::{Place, text};
 use serde_json::Value;
+
+use crate::common::{Place, text};
 
 /// Runs the demo. Its kill may interrupt a write, which the next opening reports. Any other note
 /// fails the test.

@@ -1,16 +1,12 @@
 //! A store that another program has open: commands say the same words through its socket, and
 //! through an address.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::fs;
 use std::io::{BufRead, BufReader, Write as _};
 use std::path::Path;
 use std::process::Stdio;
 
-use common::{Place, Ran, Serving};
+use crate::common::{Place, Ran, Serving};
 
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();

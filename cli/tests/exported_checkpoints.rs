@@ -1,15 +1,12 @@
 //! Checkpoints as a folder of JSON files, and back.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use common::Place;
 use serde_json::{Value, json};
+
+use crate::common::Place;
 
 /// The names and contents of a folder.
 fn content(folder: &Path) -> BTreeMap<String, String> {

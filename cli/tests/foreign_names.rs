@@ -1,17 +1,13 @@
 //! A store from elsewhere cannot make the command write outside of it, wait for a pipe or believe
 //! forged settings.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::Place;
+use crate::common::{Place, Ran};
 
 /// The commands whose names are collected: each that opens a file of its own in a store.
 const USES: &[&[&str]] = &[
@@ -224,7 +220,7 @@ fn a_store_that_is_a_link_is_opened_only_where_it_is_named() {
     fs::create_dir(&below).unwrap();
     symlink("nothing", below.join(".milepost")).unwrap();
     let mut command = place.command(["tasks"]);
-    let done = common::Ran::of(command.current_dir(&below).output().unwrap());
+    let done = Ran::of(command.current_dir(&below).output().unwrap());
     done.failed(1, "is a symbolic link");
 }
 

@@ -1,17 +1,13 @@
 //! The program that has the store open ends while a command asks it: the command asks again, and
 //! asks for nothing twice that may have been done.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::thread::{self, JoinHandle};
 
-use common::{Place, Serving};
+use crate::common::{Place, Serving};
 
 /// The end of the program: at the first request with this method.
 #[derive(Clone, Copy)]

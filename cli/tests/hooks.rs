@@ -1,9 +1,5 @@
 //! Commands of `hooks.json`: their input, and documents that are posted elsewhere (004, plugins).
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -11,9 +7,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use common::Place;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+
+use crate::common::Place;
 
 const MILEPOST: &str = env!("CARGO_BIN_EXE_milepost");
 

@@ -1,20 +1,17 @@
 //! `record` and `import` while another program has the store open: the same words and events,
 //! through its socket.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-use common::{Place, Ran, Serving, fixture, text};
 use milepost::{Engine, Options};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+
+use crate::common::{Place, Ran, Serving, fixture, text};
 
 const HELLO: &str = "{\"kind\":\"message\",\"role\":\"user\",\"content\":\"hello\"}\n";
 const TYPO: &str = "{\"kind\":\"mesage\",\"role\":\"user\",\"content\":\"hello\"}\n";

@@ -1,13 +1,9 @@
 //! Work in folders and on the disk while another program has the store open: the same words,
 //! through its socket.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::fs;
 
-use common::{Place, Ran, Serving};
+use crate::common::{Place, Ran, Serving};
 
 /// A place with a folder that has two captures.
 fn place() -> Place {

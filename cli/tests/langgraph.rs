@@ -3,21 +3,16 @@
 //! `fixtures/langgraph/make.py` makes the database (langgraph 1.2.22, langgraph-checkpoint-sqlite
 //! 3.1.2), and what LangGraph itself reads from it.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-#[path = "common/databases.rs"]
-mod databases;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use common::{Place, fixture, number, text};
-use databases::{as_json, as_msgpack, empty, put, variables};
 use milepost_langgraph::alias;
 use rusqlite::Connection;
 use serde_json::{Value, json};
+
+use crate::common::databases::{as_json, as_msgpack, empty, put, variables};
+use crate::common::{Place, Ran, fixture, number, text};
 
 /// A place with a copy of the database.
 fn place() -> (Place, PathBuf) {
@@ -282,6 +277,6 @@ fn a_database_is_not_read_from_a_pipe_and_not_written_to() {
     assert!(!place.path("checkpoints.sqlite-wal").exists());
     let mut command = place.command(["record", "-"]);
     command.stdin(fs::File::open(&path).unwrap());
-    let ran = common::Ran::of(command.output().unwrap());
+    let ran = Ran::of(command.output().unwrap());
     ran.failed(1, "a database is read from a file");
 }

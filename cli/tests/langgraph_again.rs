@@ -1,17 +1,12 @@
 //! Importing a database of LangGraph that has changed since: it grew, it was pruned, or
 //! the store has newer events. In each case the state at each checkpoint is that of the database.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-#[path = "common/databases.rs"]
-mod databases;
-
-use common::{Place, number, text};
-use databases::{as_json, as_msgpack, empty, put, put_in, put_write, variables};
 use proptest::prelude::*;
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
+
+use crate::common::databases::{as_json, as_msgpack, empty, put, put_in, put_write, variables};
+use crate::common::{Place, number, text};
 
 /// A checkpoint with values.
 fn add(connection: &Connection, id: &str, parent: Option<&str>, values: &Value) {

@@ -1,11 +1,8 @@
 //! Output of `log`: its content, its order, and its drawing of lineages.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
-use common::Place;
 use serde_json::Value;
+
+use crate::common::Place;
 
 /// Steps of three events each, and no marks between them.
 fn steps(steps: std::ops::RangeInclusive<u64>) -> String {

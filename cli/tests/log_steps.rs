@@ -1,14 +1,10 @@
 //! `log` by steps: a run as a person reads it.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod common;
-
-use common::Place;
+use crate::common::{Place, Ran};
 
 fn say(place: &Place, line: &str, columns: &str) -> String {
     let mut command = place.command(line.split(' '));
-    common::Ran::of(command.env("COLUMNS", columns).output().unwrap()).ok()
+    Ran::of(command.env("COLUMNS", columns).output().unwrap()).ok()
 }
 
 #[test]

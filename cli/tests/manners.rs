@@ -1,13 +1,9 @@
 //! Conventions of commands for terminals, pipes and signals.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::io::Read as _;
 use std::process::Stdio;
 
-use common::Place;
+use crate::common::{Place, Ran};
 
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
@@ -64,7 +60,7 @@ fn no_line_of_a_report_is_longer_than_a_narrow_terminal_but_one_word_or_a_comman
     let place = Place::recorded();
     for line in ["doctor", "compare react tools", "compare run run@4", "checkpoints run"] {
         let mut command = place.command(line.split(' '));
-        let ran = common::Ran::of(command.env("COLUMNS", "40").output().unwrap());
+        let ran = Ran::of(command.env("COLUMNS", "40").output().unwrap());
         assert_eq!(ran.code, 0, "{ran:?}");
         for shown in ran.out.lines().filter(|shown| !shown.contains('`')) {
             let last = shown.split_whitespace().last().unwrap_or_default();

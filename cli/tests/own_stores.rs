@@ -1,17 +1,14 @@
 //! A store that the user neither created here nor trusts changes no folder that was not named,
 //! undoes no restore unasked and gives no access.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::fs;
 use std::process::Command;
 
-use common::{Place, Ran};
 use milepost::{Engine, Options};
 use milepost_workspace::{Workspace, WorkspaceOptions};
 use serde_json::json;
+
+use crate::common::{Place, Ran};
 
 /// A store that was made elsewhere, two captures of `work` in it, and the folder as the second
 /// found it.

@@ -1,14 +1,10 @@
 //! docs/pictures shows real output: the pictures are made from the output of the command.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::Place;
+use crate::common::Place;
 
 /// Width of a character and height of a line, in pixels.
 const CHAR: usize = 8;
@@ -146,8 +142,8 @@ fn the_picture_of_the_demo_shows_what_it_prints() {
         return;
     }
     let shown = fs::read_to_string(file).unwrap();
-    let again = "`MILEPOST_PICTURES=write cargo test -p milepost-cli --test pictures` writes it";
-    assert_eq!(shown, now, "{again}");
+    let again = "`MILEPOST_PICTURES=write cargo test -p milepost-cli --test runner pictures::`";
+    assert_eq!(shown, now, "{again} writes it");
     assert!(lines.len() <= 25, "{} lines", lines.len());
 }
 

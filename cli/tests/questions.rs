@@ -1,21 +1,15 @@
 //! Questions on a terminal: each follows the plan that it is about.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-#[path = "picker/terminal.rs"]
-#[allow(dead_code, reason = "keys of the picker")]
-mod terminal;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use common::Place;
 use serde_json::json;
-use terminal::{ENTER, Terminal};
+
+use crate::common::Place;
+use crate::common::terminal::{ENTER, Terminal};
 
 const USUAL: (u16, u16) = (120, 40);
 

@@ -1,10 +1,6 @@
 //! Stores that another process holds and does not answer for, or that cannot be written to:
 //! commands that read show them, and leave no byte in them.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -12,8 +8,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use common::{Place, Ran};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+
+use crate::common::{Place, Ran};
 
 /// Reading commands whose output is the same every time.
 const READS: [&str; 23] = [

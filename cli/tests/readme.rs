@@ -1,15 +1,11 @@
 //! Every command of the README and of docs/howto is run, so that none of them can be wrong.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use common::{Place, fixture};
+use crate::common::{Place, fixture};
 
 /// The address that the pages use for the service.
 const ADDRESS: &str = "localhost:7733";

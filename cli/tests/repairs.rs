@@ -1,13 +1,10 @@
 //! Damage that was repaired leaves a record, which `verify` and `doctor` count.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::fs;
 
-use common::{Place, text};
 use serde_json::Value;
+
+use crate::common::{Place, text};
 
 /// Changes one byte in the middle of the used part of the journal's newest segment.
 fn edit_journal(place: &Place) {

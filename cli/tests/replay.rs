@@ -1,10 +1,6 @@
 //! `replay`: events once more.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
-use common::{Place, number};
+use crate::common::{Place, number};
 
 #[test]
 fn a_pipe_gets_every_event_as_json_in_its_order() {

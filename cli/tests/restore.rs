@@ -1,16 +1,14 @@
 //! Whatever was recorded can be gone back to: at every checkpoint of every run the state is the
 //! fold from the beginning, before and after a restore (promises I5 and I7).
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
-
-mod common;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::real_runs;
 use milepost::query::{CheckpointQuery, TaskQuery};
 use milepost::state::{MemoryChunks, RunReducer, fold};
 use milepost::{Checkpoint, Engine, Options, Reducer};
+
+use crate::common::real_runs;
 
 /// Records files with the command, then opens the store.
 fn recorded(folder: &Path, files: &[PathBuf]) -> Engine {

@@ -1,16 +1,13 @@
 //! Checkpoints and events that a policy removes or keeps: `cleanup`, pins, and their effect on
 //! other commands.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
-use common::{Place, lists, number, row, text};
 use milepost::events::Message;
 use milepost::retention::Policy;
 use milepost::state::Chunks;
 use milepost::{Engine, Event, Mark, Options, Reducer};
 use serde_json::{Value, json};
+
+use crate::common::{Place, lists, number, row, text};
 
 #[test]
 fn a_cleanup_keeps_the_newest_and_the_rest_goes() {

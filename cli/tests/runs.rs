@@ -1,14 +1,11 @@
 //! `import` of what `record` reads, and message arrays.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::fs;
 use std::process::Stdio;
 
-use common::{Place, fixture, text};
 use serde_json::{Value, json};
+
+use crate::common::{Place, Ran, fixture, row, text};
 
 fn messages() -> Value {
     json!([
@@ -43,7 +40,7 @@ fn import_takes_every_format_and_says_what_it_took_it_for() {
     }
     place.write("chat.json", messages().to_string());
     let out = place.say("import chat.json").ok();
-    assert_eq!(common::row(&out, "chat")[..2], ["chat", "openai"]);
+    assert_eq!(row(&out, "chat")[..2], ["chat", "openai"]);
     place.say("export run -o run.export").ok();
     let elsewhere = place.json("--store elsewhere import run.export");
     assert_eq!(elsewhere["tasks"][0]["format"], "export");
@@ -149,7 +146,7 @@ fn a_run_comes_through_a_pipe_where_its_format_is_named() {
     let file = place.write("chat.json", messages().to_string());
     let mut command = place.command(["import", "-", "--format", "openai", "--as", "piped"]);
     command.stdin(fs::File::open(file).unwrap()).stdout(Stdio::piped());
-    common::Ran::of(command.output().unwrap()).ok();
+    Ran::of(command.output().unwrap()).ok();
     assert_eq!(place.json("state piped")["message_count"], 5);
 }
 

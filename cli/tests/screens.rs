@@ -1,16 +1,12 @@
 //! Output of every command on one store, which does not change: `screens/store.jsonl`, made by
 //! `screens/make`.
 //!
-//! `cargo insta review`, or `INSTA_UPDATE=always cargo test -p milepost-cli --test screens`,
-//! accepts the current screens.
-
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
+//! `cargo insta review` accepts the current screens, and so does
+//! `INSTA_UPDATE=always cargo test -p milepost-cli --test runner screens::`.
 
 use std::path::Path;
 
-use common::Place;
+use crate::common::Place;
 
 /// The store, as `import` makes it of its file: with the same hashes and times each time.
 fn place() -> Place {

@@ -1,11 +1,8 @@
 //! `search` and `compare`: over all tasks, and side by side.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
-use common::Place;
 use serde_json::Value;
+
+use crate::common::{Place, Ran};
 
 #[test]
 fn a_text_is_found_in_every_task_and_in_the_lineage_that_recorded_it() {
@@ -51,7 +48,7 @@ fn two_lineages_are_the_same_up_to_where_they_part() {
     assert!(items[..common].iter().all(is_alike));
     assert!(items.len() > common && !is_alike(&items[common]));
     let mut command = place.command(["compare", "airline-0/0", "airline-7"]);
-    let out = common::Ran::of(command.env("COLUMNS", "80").output().unwrap()).ok();
+    let out = Ran::of(command.env("COLUMNS", "80").output().unwrap()).ok();
     assert!(out.lines().nth(1).unwrap().starts_with("A  airline-0/0@"), "{out}");
     assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
     place.say("compare react nope").failed(1, "nope");
@@ -112,7 +109,7 @@ fn up_to_six_histories_are_next_to_each_other_and_more_are_a_table() {
             let words: Vec<&str> = line.split(' ').collect();
             let mut command = place.command(words);
             let out = command.env("COLUMNS", columns.to_string()).output().unwrap();
-            let out = common::Ran::of(out).ok();
+            let out = Ran::of(out).ok();
             assert!(out.lines().all(|line| line.chars().count() <= columns), "{columns}: {out}");
         }
     }

@@ -1,17 +1,14 @@
 //! The store over HTTP, and its tokens.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
 
-use common::Place;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Value, json};
+
+use crate::common::Place;
 
 /// A service that runs, and its address. It is killed where a test ends before it.
 struct Service {

@@ -1,10 +1,6 @@
 //! H1: a service that is killed under load has every append that it answered with a 2xx; other
 //! appends are there once or not at all, and once after a repetition with their key.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -12,8 +8,9 @@ use std::process::{Child, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::Place;
 use serde_json::Value;
+
+use crate::common::Place;
 
 const WRITERS: usize = 8;
 const ROUNDS: usize = 4;

@@ -1,13 +1,9 @@
 //! Completions of shells, and manual pages.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::path::Path;
 use std::process::Command;
 
-use common::Place;
+use crate::common::Place;
 
 /// Returns the completions of these words, of which the last is incomplete.
 fn completed(place: &Place, words: &[&str]) -> Vec<String> {

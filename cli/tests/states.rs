@@ -1,14 +1,11 @@
 //! States at checkpoints, data attached to them, and cleanups before a point: the same here and
 //! with the store in another program.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
-use common::Place;
 use milepost::events::{Attachment, Data, Message, PatchForm, VariablesPatched};
 use milepost::{Append, Body, Engine, Json, Mark, Options};
 use serde_json::{Value, json};
+
+use crate::common::Place;
 
 fn variables(values: &Value) -> Body {
     let patch = Json::from_value(values).unwrap();

@@ -1,11 +1,8 @@
 //! `blame` and `bisect`: which event it was.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
-use common::{Place, Ran, text};
 use serde_json::{Value, json};
+
+use crate::common::{Place, Ran, text};
 
 /// A task `t` of 40 steps, whose score falls below 5 at the 23rd. Event 0 opens the lineage.
 fn scored() -> Place {

@@ -5,15 +5,7 @@
 
 // tidy: one measurement with all its uses
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::print_stderr,
-    clippy::disallowed_methods,
-    reason = "tests, and a measurement"
-)]
-
-mod common;
+#![allow(clippy::print_stderr, clippy::disallowed_methods, reason = "a measurement")]
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -24,8 +16,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::Place;
 use serde_json::{Value, json};
+
+use crate::common::Place;
 
 /// The bar: peak memory of the process in MiB, and the slowest of a hundred appends of another.
 const PEAK_MIB: u64 = 512;

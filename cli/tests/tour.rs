@@ -1,12 +1,8 @@
 //! docs/TOUR.md shows real output: every command of it is run, in its order.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::path::{Path, PathBuf};
 
-use common::Place;
+use crate::common::Place;
 
 fn page() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
@@ -90,7 +86,7 @@ fn the_tour_shows_what_its_commands_print() {
     assert_eq!(
         timeless(&shown),
         timeless(&now),
-        "`MILEPOST_TOUR=write cargo test -p milepost-cli --test tour` writes it anew"
+        "`MILEPOST_TOUR=write cargo test -p milepost-cli --test runner tour::` writes it anew"
     );
     assert!(now.matches("\n$ milepost ").count() >= 15);
 }

@@ -1,10 +1,6 @@
 //! `show` and `transcript`: events as text.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
-use common::Place;
+use crate::common::Place;
 
 /// A run with texts of several lines.
 fn place() -> Place {

@@ -1,16 +1,13 @@
 //! Hooks that are commands: the user's own run without asking, those of a store once they are
 //! trusted.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use common::{Place, Ran, text};
 use serde_json::{Value, json};
+
+use crate::common::{Place, Ran, text};
 
 /// Makes a hook that adds its input to a file of this name in the place.
 fn scribe(place: &Place, file: &str, on: &[&str]) -> Value {
@@ -39,7 +36,7 @@ fn ran(place: &Place, file: &str) -> Vec<String> {
     let text = fs::read_to_string(place.path(file)).unwrap_or_default();
     let of = |line: &str| {
         let document: Value = serde_json::from_str(line).unwrap();
-        common::text(&document, "hook").to_owned()
+        crate::common::text(&document, "hook").to_owned()
     };
     text.lines().map(of).collect()
 }

@@ -1,19 +1,16 @@
 //! `ui`: the page of a store, for the user of this machine only.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, Stdio};
 
-use common::Place;
 use milepost::events::Message;
 use milepost::{Engine, Options};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+
+use crate::common::Place;
 
 /// A page that is open, and its output. It is killed on drop.
 struct Page {

@@ -1,9 +1,6 @@
 //! The configuration of the user: options that are added to commands, and aliases.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
-mod common;
-
-use common::{Place, Ran};
+use crate::common::{Place, Ran};
 
 /// Runs a line with a configuration.
 fn with(place: &Place, config: &str, line: &str) -> Ran {

@@ -1,13 +1,9 @@
 //! The first commands in a folder: no store, no task, no options (004, zero configuration).
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-
 use std::fs;
 use std::path::PathBuf;
 
-use common::{Place, Ran};
+use crate::common::{Place, Ran};
 
 /// A project below a home of its own, and a way to run the command in it.
 struct Project {

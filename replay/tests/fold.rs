@@ -1,8 +1,6 @@
 //! Promise I5 on random runs: a state is a pure function of the events before it, whatever was
 //! stored and read again in between; and a diff of two states is a patch between them.
 
-#![expect(clippy::unwrap_used, reason = "a failed test is a panic")]
-
 use milepost_codec::{Body, Header, LineageId};
 use milepost_replay::{
     Document, Event, MemoryChunks, MessageRange, Reducer, Result, RunReducer, RunState, diff,

@@ -1,5 +1,4 @@
 //! Lists of checkpoints by alias, on all lineages of a task, against a plain list.
-#![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
 
 use milepost::events::{MarkStatus, Message};
 use milepost::query::{CheckpointOrder, CheckpointQuery};

@@ -3,7 +3,6 @@
 //! that was acknowledged.
 //!
 //! The test starts its own binary, with the library of `tests/faults` preloaded.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -14,7 +13,7 @@ use milepost_tests::faults::{self, Faults, counts, nightly, spread, temp_dir};
 use milepost_tests::folder::copy;
 use milepost_tests::seed::{Random, seed};
 
-const CHILD: &str = "child_whose_calls_fail";
+const CHILD: &str = "calls_fail::child_whose_calls_fail";
 
 /// The process whose calls fail: does nothing without its environment.
 #[test]

@@ -2,14 +2,13 @@
 //! the following opening: the next opening finds everything that was acknowledged.
 //!
 //! The test starts its own binary, with the library of `tests/faults` preloaded.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use milepost_tests::faulted::{self, Case, Fail, folder, report};
 use milepost_tests::faults::{self, counts, nightly, spread, temp_dir};
 use milepost_tests::folder::copy;
 use milepost_tests::seed::{Random, seed};
 
-const CHILD: &str = "child_that_is_killed_before_a_call";
+const CHILD: &str = "calls_kill::child_that_is_killed_before_a_call";
 
 /// The process that is killed: does nothing without its environment.
 #[test]

@@ -1,6 +1,5 @@
 //! Grouped chunks: the parts of a group that a compaction keeps and removes, and its opening and
 //! verification.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
 //! Copies of a task inside its store.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use milepost::events::{Attachment, Data, Message};
 use milepost::query::{CheckpointOrder, CheckpointQuery};

@@ -5,7 +5,6 @@
 //! A plain run takes a sample, `MILEPOST_SWEEP_TIMES=n` one n times as large, `MILEPOST_NIGHTLY=1`
 //! all cases. `MILEPOST_SWEEP_STORES` names a folder that the stores are kept in from run to run,
 //! and `MILEPOST_SWEEP_CASE` a case to do again, with output: its name is in the list of examples.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -54,7 +53,7 @@ fn damage_is_repaired_or_told_and_never_believed() {
     let (seed, nightly) = (seed(), std::env::var("MILEPOST_NIGHTLY").is_ok());
     let times = number("MILEPOST_SWEEP_TIMES").unwrap_or(1) as usize;
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let new = |number| Children::new(&root, number, "child_that_opens_damaged_stores");
+    let new = |number| Children::new(&root, number, "damage::child_that_opens_damaged_stores");
     let mut children: Vec<Children> = (0..processors).map(new).collect();
     let table = Mutex::new(Table::default());
     for left in Left::ALL {

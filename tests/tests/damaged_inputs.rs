@@ -1,8 +1,6 @@
 //! Runs of every format, whole and damaged: an import that says that it is complete has left
 //! nothing out, its counts are those of the log, and the same input again adds nothing.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
-
 use std::path::Path;
 
 use milepost::{Body, Engine, Options};

@@ -2,7 +2,6 @@
 //! back.
 //!
 //! The test starts its own binary with calls made to fail (`tests/faults`).
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -108,7 +107,8 @@ fn run(fail: &str, limit: u64) -> Option<(u64, u64)> {
         (SAID, said.to_str().unwrap()),
         (faults::FAIL, fail),
     ];
-    let ended = faults::run(faults, "child_that_goes_on_while_its_disk_fails", &dir, &settings);
+    let ended =
+        faults::run(faults, "degraded::child_that_goes_on_while_its_disk_fails", &dir, &settings);
     assert_eq!(ended.fault(false), None, "{fail}");
     check(&store, APPENDS);
     let said = std::fs::read_to_string(said).unwrap();

@@ -2,7 +2,6 @@
 //! reads continue, and once there is room a reopen brings everything back.
 //!
 //! It takes root, loop devices and `mkfs.ext4`.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -119,7 +118,7 @@ fn on_a_full_disk_large_bodies_fail_and_nothing_that_was_acknowledged_goes() {
 const DIR: &str = "MILEPOST_TEST_FULL_DIR";
 const ACKS: &str = "MILEPOST_TEST_FULL_ACKS";
 const SEED: &str = "MILEPOST_TEST_FULL_SEED";
-const CHILD: &str = "child_on_a_disk_that_turns_read_only";
+const CHILD: &str = "disk_full::child_on_a_disk_that_turns_read_only";
 
 /// A process of its own, since its open files keep the disk mounted: does nothing without its
 /// environment.

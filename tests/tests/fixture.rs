@@ -3,7 +3,6 @@
 //!
 //! `MILEPOST_BLESS=1` writes them anew: only where the stored format was changed on purpose before
 //! it was published, never afterwards.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,5 @@
 //! A follower that keeps the events it receives has the history of the active lineage: without a
 //! gap and without a repetition, across restores, undos, branches, and reconnects.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::time::Duration;
 

@@ -2,7 +2,6 @@
 //! second name, a pipe, a file of another owner. Every name that opening and using a store ever
 //! opens is tried: the list comes from a trace of the calls, so that a new file cannot be
 //! forgotten.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -137,7 +136,7 @@ fn everything(dir: &Path) -> BTreeSet<PathBuf> {
             &[]
         }
     };
-    let done = child(tracer, "child_that_uses_everything", USES, dir);
+    let done = child(tracer, "foreign_names::child_that_uses_everything", USES, dir);
     let said = String::from_utf8_lossy(&done.stdout);
     let wrong = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success(), "{said}{wrong}");
@@ -235,7 +234,7 @@ fn a_foreign_name_refuses_an_embedded_store_however_it_is_opened_and_nothing_goe
             fs::create_dir(dir.join("folder")).unwrap();
             fs::write(dir.join("folder/db"), PRECIOUS).unwrap();
             put(kind, &root.join(name), dir);
-            let done = child(&[], "child_that_meets_a_foreign_name", MEETS, &root);
+            let done = child(&[], "foreign_names::child_that_meets_a_foreign_name", MEETS, &root);
             let said = String::from_utf8_lossy(&done.stdout);
             let wrong = String::from_utf8_lossy(&done.stderr);
             let told = format!("{kind:?} at {}: {said}{wrong}", name.display());

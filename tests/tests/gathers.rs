@@ -1,5 +1,4 @@
 //! Small groups of chunks: a compaction gathers them into large ones, once, and loses none.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::fs;
 use std::ops::Range;

@@ -1,5 +1,4 @@
 //! Cancelled work ends early, or completely once it has begun to change something.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::path::Path;
 use std::sync::Arc;

@@ -2,7 +2,6 @@
 //! in order (I2).
 //!
 //! The test starts its own binary as the process to be killed.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -61,7 +60,7 @@ fn child_that_appends_until_it_is_killed() {
 /// Runs the child until it has acknowledged a number of appends, kills it, and returns its output.
 fn run_and_kill(store: &Path, threads: u64, acks: u64) -> Vec<(u64, String)> {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child_that_appends_until_it_is_killed", "--nocapture"])
+        .args(["--exact", "kill::child_that_appends_until_it_is_killed", "--nocapture"])
         .env(STORE, store)
         .env(THREADS, threads.to_string())
         .stdout(Stdio::piped())

@@ -1,5 +1,4 @@
 //! Tests: the last capture of a folder, against a model of the folder.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,6 +1,5 @@
 //! Limits: requests that are refused before anything is written (I2, I12), and the largest that are
 //! taken.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,4 @@
 //! Events with a checkpoint behind them: one commit, both or neither.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use milepost::events::Message;
 use milepost::query::CheckpointQuery;

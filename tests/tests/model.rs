@@ -2,7 +2,6 @@
 //! I14), through close and reopen and through copies of the folder as a kill would leave it (I1).
 //!
 //! `MILEPOST_CASES` sets how many sequences are tried, `MILEPOST_SEED` which.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use milepost::Options;
 use milepost_tests::bodies;

@@ -1,6 +1,5 @@
 //! Owners: a user sees their own tasks, and a task of another user answers exactly like a missing
 //! one.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use milepost::events::Message;
 use milepost::query::{CheckpointQuery, TaskQuery};

@@ -2,7 +2,6 @@
 //! it does, and the mounted result has everything that was acknowledged.
 //!
 //! The test starts its own binary. It takes root, loop devices, `mkfs.ext4` and `mkfs.xfs`.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::io::{BufRead, BufReader, Lines};
 use std::os::fd::AsFd;
@@ -20,7 +19,7 @@ const DIR: &str = "MILEPOST_TEST_CUT_DIR";
 const SEED: &str = "MILEPOST_TEST_CUT_SEED";
 const FIRST: &str = "MILEPOST_TEST_CUT_FIRST";
 
-const CHILD: &str = "child_that_works_until_the_power_is_cut";
+const CHILD: &str = "power_cut::child_that_works_until_the_power_is_cut";
 
 /// Flag: content that the file system has not stored yet is lost.
 const NO_LOG_FLUSH: &str = "2";

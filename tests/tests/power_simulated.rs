@@ -2,7 +2,6 @@
 //! sync a disk is simulated that loses, keeps and mixes unstored content.
 //!
 //! The test starts its own binary, with the library of `tests/faults` preloaded.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,7 +20,7 @@ const DIR: &str = "MILEPOST_TEST_POWER_DIR";
 const SEED: &str = "MILEPOST_TEST_POWER_SEED";
 const WHAT: &str = "MILEPOST_TEST_POWER_WHAT";
 
-const CHILD: &str = "child_that_works_until_it_ends_without_closing";
+const CHILD: &str = "power_simulated::child_that_works_until_it_ends_without_closing";
 
 /// The process whose files are observed: does nothing without its environment.
 #[test]

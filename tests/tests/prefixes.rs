@@ -1,5 +1,4 @@
 //! Lists of the tasks whose id begins with a text: by id, in pages, for each viewer.
-#![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
 
 use milepost::query::TaskQuery;
 use milepost::{Engine, ErrorKind, Options};

@@ -1,7 +1,5 @@
 //! Long reads: a thread reads ahead, with no visible effect except on time.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
 use std::path::Path;
 
 use milepost::events::Message;

@@ -2,7 +2,6 @@
 //!
 //! A process that is being started has, until it runs its own program, everything open that the one
 //! has that starts it, locks too.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,6 +1,5 @@
 //! `repair`: damage that opening does not mend by itself, and losses if both copies are hit. All
 //! that can be saved is saved, replaced files are kept, and a dry run changes nothing.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::collections::BTreeMap;
 use std::fs;

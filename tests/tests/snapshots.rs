@@ -1,6 +1,5 @@
 //! I5: a state is the same with snapshots, without them, and with damaged ones. A part of a state
 //! that did not change is stored once.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! Blame and bisect against a fold of every prefix: random histories, forks of forks, trimmed ones.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use milepost::events::{PromptChanged, StepStarted};
 use milepost::query::{Bisect, Condition, Verdict};

@@ -13,6 +13,7 @@ mod file_cycles;
 mod files;
 mod modules;
 mod names;
+mod programs;
 mod prose;
 mod references;
 mod samples;
@@ -119,6 +120,9 @@ fn violations() -> Vec<Violation> {
     }
     for (path, text) in other_sources(&budgets::crates(&listed)) {
         found.extend(prose::test_source(&path, &text));
+    }
+    for name in budgets::crates(&listed).into_iter().chain(["tests"]) {
+        found.extend(programs::forgotten(&root().join(name), &root()));
     }
     found.extend(prose::documents(&root()));
     found.extend(architecture::map(&root(), &budgets::crates(&listed)));

@@ -1,5 +1,4 @@
 //! Databases of LangGraph as `SqliteSaver` makes them, written by hand.
-#![allow(dead_code, reason = "each test file uses its own part of it")]
 
 use milepost_langgraph::{joined, joined_map};
 use rusqlite::{Connection, params};

@@ -11,7 +11,7 @@ use milepost_codec::{BodyForm, body_hash};
 use milepost_formats::share_file::{BEGINNING, END_TAG, EXPORT_ID, head, start_tag, tail};
 
 use super::*;
-use crate::common::Serving;
+use crate::common::{Ran, Serving};
 
 /// A share with an export, a few lines a piece.
 fn share(export: &str) -> String {
@@ -95,7 +95,7 @@ fn a_share_is_imported_as_its_export_whatever_its_name() {
     to.write("essay.html", &html);
     let input = fs::File::open(to.path("essay.html")).unwrap();
     let ran = to.command(["import", "-"]).stdin(input).output().unwrap();
-    common::Ran::of(ran).ok();
+    Ran::of(ran).ok();
     assert_eq!(export(&to, "export"), file);
 }
 

@@ -17,8 +17,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::sources::Hint;
-use crate::stage::Stage;
+use crate::hints::sources::Hint;
+use crate::hints::stage::Stage;
 
 /// Values of names in capitals.
 const VALUES: [(&str, &str); 17] = [

@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 use portable_pty::CommandBuilder;
 use tempfile::TempDir;
 
-use crate::dying::{self, When};
-use crate::terminal::{CTRL_C, DOWN, Terminal};
+use crate::common::dying::{self, When};
+use crate::common::terminal::{CTRL_C, DOWN, Terminal};
 
 /// The size of a terminal, on which no text is wrapped.
 const SIZE: (u16, u16) = (240, 230);

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use crate::common::{Place, text};
-use crate::{assert_state, checkpoint, counts, save};
+use crate::import::{assert_state, checkpoint, counts, save};
 
 #[test]
 fn seed_000_a_cache_with_several_projects_is_imported_whole() {

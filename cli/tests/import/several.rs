@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::common::{Place, fixture, text};
-use crate::{checkpoint, save};
+use crate::common::{Place, fixture, real_runs, text};
+use crate::import::{checkpoint, save};
 
 const HELLO: &str = "{\"kind\":\"message\",\"role\":\"user\",\"content\":\"hello\"}\n";
 
@@ -125,7 +125,7 @@ fn a_folder_is_searched_for_runs_and_the_rest_is_counted() {
 
 #[test]
 fn a_folder_of_recorded_runs_is_imported_as_it_is() {
-    let Some(data) = crate::common::real_runs() else { return };
+    let Some(data) = real_runs() else { return };
     let place = Place::new();
     let ran = place.run(["import", data.to_str().unwrap(), "--json"]);
     let said: Value = serde_json::from_str(&ran.out).unwrap();

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use super::common::Place;
 use super::place;
+use crate::common::Place;
 
 #[test]
 fn a_dash_and_a_number_are_a_count_as_in_git() {

@@ -3,9 +3,9 @@
 use milepost::{Engine, Options};
 use serde_json::Value;
 
+use crate::common::terminal::{DOWN, ENTER, ESC, Ended, Terminal};
 use crate::common::{Place, Serving};
-use crate::terminal::{DOWN, ENTER, ESC, Ended, Terminal};
-use crate::{CHOSEN, OPENED, USUAL, WIDE, lineages, open, place, unchanged, wait_whole};
+use crate::picker::{CHOSEN, OPENED, USUAL, WIDE, lineages, open, place, unchanged, wait_whole};
 
 #[test]
 fn a_store_without_checkpoints_says_so_on_a_terminal_and_on_a_pipe() {

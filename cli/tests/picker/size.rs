@@ -1,8 +1,8 @@
 //! Terminals and lists of every size.
 
 use crate::common::Place;
-use crate::terminal::{CTRL_C, DOWN, END, ENTER, ESC, PAGE_DOWN, Terminal};
-use crate::{CHOSEN, USUAL, open, place, steps, unchanged, wait_whole};
+use crate::common::terminal::{CTRL_C, DOWN, END, ENTER, ESC, PAGE_DOWN, Terminal};
+use crate::picker::{CHOSEN, USUAL, open, place, steps, unchanged, wait_whole};
 
 #[test]
 fn the_screen_follows_the_size_of_the_terminal() {

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::common::Ran;
-use crate::{MILEPOST, place, printed, ran, recorded, script};
+use crate::run::{MILEPOST, place, printed, ran, recorded, script};
 
 /// A pipe with a name.
 fn fifo(path: &std::path::Path) {

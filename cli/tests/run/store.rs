@@ -8,7 +8,7 @@ use milepost::{Engine, Options};
 use serde_json::{Value, json};
 
 use crate::common::{Place, Ran, text};
-use crate::{MILEPOST, kinds, place, ran, recorded, script};
+use crate::run::{MILEPOST, kinds, place, ran, recorded, script};
 
 #[test]
 fn a_command_may_use_the_same_store() {

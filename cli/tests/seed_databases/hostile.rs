@@ -6,8 +6,8 @@ use rusqlite::Connection;
 use serde_json::json;
 
 use crate::common::{Place, number};
-use crate::run;
-use crate::tables::{MIGRATION, Row, database, put};
+use crate::seed_databases::run;
+use crate::seed_databases::tables::{MIGRATION, Row, database, put};
 
 #[test]
 fn seed_001_rows_that_cannot_be_converted_are_named_and_the_others_are_imported() {

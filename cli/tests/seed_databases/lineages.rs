@@ -4,7 +4,7 @@ use milepost::{Engine, Options};
 use serde_json::{Value, json};
 
 use crate::common::{Place, text};
-use crate::tables::{Row, database, put};
+use crate::seed_databases::tables::{Row, database, put};
 
 /// A row named by its id, branch and parent, `at` seconds after the first.
 fn row<'a>(id: &'a str, branch: &'a str, parent: Option<&'a str>, at: i64) -> Row<'a> {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::common::{Place, number, text};
-use crate::run;
+use crate::seed_databases::run;
 
 /// A pause state as its controller may write it.
 fn pause() -> Value {

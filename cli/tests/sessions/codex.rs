@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::common::{Place, number, text};
-use crate::{conversation, import_limited};
+use crate::sessions::{conversation, import_limited};
 
 const THREAD: &str = "019f0000-0000-7000-8000-000000000001";
 

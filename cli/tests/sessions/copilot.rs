@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::common::{Place, number};
-use crate::{conversation, import_limited};
+use crate::sessions::{conversation, import_limited};
 
 const SESSION: &str = "44444444-4444-4444-8444-444444444444";
 

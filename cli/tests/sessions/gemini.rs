@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::common::{Place, number, text};
-use crate::conversation;
+use crate::sessions::conversation;
 
 const SESSION: &str = "22222222-2222-4222-8222-222222222222";
 

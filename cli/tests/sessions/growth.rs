@@ -7,8 +7,8 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use crate::common::{Place, Ran, Serving, number};
-use crate::made::{Made, SESSION, said};
-use crate::{conversation, rewound};
+use crate::sessions::made::{Made, SESSION, said};
+use crate::sessions::{conversation, rewound};
 
 /// Counts the changes of an import: events and checkpoints.
 fn changes(place: &Place) -> [u64; 2] {

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::common::Place;
-use crate::made::{Made, SESSION, said};
-use crate::{conversation, import_limited, rewound};
+use crate::sessions::made::{Made, SESSION, said};
+use crate::sessions::{conversation, import_limited, rewound};
 
 #[test]
 fn lines_that_cannot_be_read_are_named_and_the_rest_goes_in() {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::common::{Place, number};
-use crate::conversation;
+use crate::sessions::conversation;
 
 const SESSION: &str = "ses_de614361effelXvmG2ld8As8Zl";
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::common::{Place, number};
-use crate::{conversation, import_limited};
+use crate::sessions::{conversation, import_limited};
 
 const SESSION: &str = "33333333-3333-4333-8333-333333333333";
 

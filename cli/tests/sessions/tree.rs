@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::common::Place;
-use crate::conversation;
-use crate::made::{Made, SESSION, said};
+use crate::sessions::conversation;
+use crate::sessions::made::{Made, SESSION, said};
 
 /// A message: its parent, and whether it is a prompt. Some lines between are ignored.
 type Step = (prop::sample::Index, bool, bool);

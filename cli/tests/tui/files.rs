@@ -4,8 +4,8 @@ use std::fs;
 use std::process::Command;
 
 use crate::common::Place;
-use crate::terminal::{CTRL_C, ENTER, Terminal};
-use crate::{WIDE, steps};
+use crate::common::terminal::{CTRL_C, ENTER, Terminal};
+use crate::tui::{WIDE, steps};
 
 /// The task `essay`, with a folder `work` that was captured twice: with `one` in each file, and
 /// with `two`.

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use serde_json::{Value, json};
 
 use crate::common::{Place, number, text};
-use crate::{capture, place, set_mode};
+use crate::workspace::{capture, place, set_mode};
 
 /// The place with the checkpoints `first` and `second`, between which there is some of everything.
 fn edited() -> Place {

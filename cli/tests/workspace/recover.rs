@@ -4,10 +4,10 @@ use std::fs;
 
 use serde_json::json;
 
+use crate::common::dying::{When, dying, restore};
 use crate::common::{Place, Ran, text};
-use crate::dying::{When, dying, restore};
-use crate::place;
-use crate::rollback::{edited, held};
+use crate::workspace::place;
+use crate::workspace::rollback::{edited, held};
 
 /// A restore to `first` that is cut short after the whole folder was restored.
 fn cut(place: &Place) {

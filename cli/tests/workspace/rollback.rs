@@ -9,7 +9,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::common::{Place, text};
-use crate::{capture, place, set_mode};
+use crate::workspace::{capture, place, set_mode};
 
 /// Content of a folder: each path with its kind, its bits and its bytes.
 pub type Held = BTreeMap<Vec<u8>, (bool, u32, Vec<u8>)>;

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::common::text;
-use crate::rollback::{edited, held};
+use crate::workspace::rollback::{edited, held};
 
 /// The line about files that stay.
 fn about_files(out: &str) -> &str {

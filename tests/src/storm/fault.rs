@@ -24,7 +24,7 @@ use crate::seed::Random;
 pub const PLAN: &str = "MILEPOST_STORM_PLAN";
 
 /// The name of the test that calls [`child`].
-pub const CHILD: &str = "child_that_lives_under_faults";
+pub const CHILD: &str = "storm::child_that_lives_under_faults";
 
 /// Cuts of a life right behind an answer, at most.
 const BEHIND: usize = 8;

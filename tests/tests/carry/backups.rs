@@ -16,7 +16,7 @@ use milepost_tests::seed::{Random, seed};
 use super::{Given, given};
 
 const STORE: &str = "MILEPOST_TEST_BACKUP_STORE";
-const CHILD: &str = "backups::child_that_makes_a_backup";
+const CHILD: &str = "carry::backups::child_that_makes_a_backup";
 
 /// The process whose calls fail: says what its backup came to next to the store.
 #[test]

@@ -10,7 +10,7 @@ use milepost::{Append, Body, Engine, Options};
 use milepost_tests::folder;
 use milepost_tests::seed::Random;
 
-use crate::holding;
+use crate::joints::holding;
 
 fn blob(bytes: Vec<u8>) -> Body {
     let data = Data::Bytes(bytes);

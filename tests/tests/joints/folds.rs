@@ -9,7 +9,7 @@ use milepost::state::{Chunks, StateCacheOptions};
 use milepost::{Body, Engine, Event, Mark, Options, Reducer, Result};
 use milepost_tests::seed::Random;
 
-use crate::holding;
+use crate::joints::holding;
 
 /// Keeps its input in chunks, as the built-in fold does with messages. Waits before it does.
 struct Slow {

@@ -21,7 +21,7 @@ use super::holding;
 
 const DIR: &str = "MILEPOST_TEST_JOB_DIR";
 const KIND: &str = "MILEPOST_TEST_JOB_KIND";
-const CHILD: &str = "jobs::child_that_does_a_job";
+const CHILD: &str = "joints::jobs::child_that_does_a_job";
 const SECRET: &str = "the name of the otter is Ottilie";
 
 /// The jobs, and whether they are there whole or not at all.

@@ -13,8 +13,8 @@ use milepost_runtime::run::{Run, RunOptions};
 use milepost_workspace::Choices;
 use serde_json::json;
 
-use crate::place::{Part, Place, application, around, based, carry, json, left, said};
-use crate::planted::Way::{Cleanup, Delete, Erase};
+use crate::joints::place::{Part, Place, application, around, based, carry, json, left, said};
+use crate::joints::planted::Way::{Cleanup, Delete, Erase};
 
 /// An operation that takes content away. `docs/RETENTION.md` says what each takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

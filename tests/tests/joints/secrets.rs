@@ -10,9 +10,9 @@ use milepost::{Engine, Mark};
 use milepost_tests::search;
 use milepost_tests::seed::Random;
 
-use crate::place::Place;
-use crate::planted::{ROWS, Row, Way};
-use crate::readers::{Readers, beside_a_fold};
+use crate::joints::place::Place;
+use crate::joints::planted::{ROWS, Row, Way};
+use crate::joints::readers::{Readers, beside_a_fold};
 
 /// A text that nothing else has.
 fn secret(random: &mut Random) -> String {

@@ -97,7 +97,7 @@ fn anchors_are_those_of_headings() {
 
 #[test]
 fn a_target_that_is_missing_is_reported() {
-    let page = crate::root().join("README.md");
+    let page = crate::pages::root().join("README.md");
     assert_eq!(check(&page, "https://example.com/nothing"), Ok(()));
     assert_eq!(check(&page, "docs/GLOSSARY.md#words"), Ok(()));
     assert_eq!(check(&page, "docs/GLOSSARY.md#sentences"), Err("no such heading".into()));

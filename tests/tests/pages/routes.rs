@@ -120,7 +120,7 @@ fn tables(api: &Value) -> String {
 
 #[test]
 fn the_tables_of_routes_are_those_of_the_description() {
-    let root = crate::root();
+    let root = crate::pages::root();
     let api = fs::read_to_string(root.join("clients/openapi.json")).unwrap();
     let api: Value = serde_json::from_str(&api).unwrap();
     let path = root.join("docs/HTTP.md");

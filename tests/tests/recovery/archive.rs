@@ -7,8 +7,8 @@ use milepost::Engine;
 use milepost::store::Outcome;
 use milepost_tests::folder;
 
-use crate::check::{Whole, beside, clean, opens, refuses, repairs, same};
-use crate::stores::{Damage, Stores, archive, cut, name, options};
+use crate::recovery::check::{Whole, beside, clean, opens, refuses, repairs, same};
+use crate::recovery::stores::{Damage, Stores, archive, cut, name, options};
 
 const REPAIRED: Outcome = Outcome::Repaired;
 
@@ -167,7 +167,7 @@ fn the_error_of_a_damaged_archive_and_sled_names_the_archive_file_and_what_is_wr
     let root = stores.copy("closed", "store");
     let file = archive(&root)[1].clone();
     damage_inside(&file);
-    let sled = crate::check::files(&root.join("sled"));
+    let sled = crate::recovery::check::files(&root.join("sled"));
     fs::remove_file(root.join("sled/conf")).unwrap();
     fs::write(root.join("sled/conf"), "no settings").unwrap();
     let error = Engine::open(&root, options()).unwrap_err();

@@ -10,7 +10,7 @@ use milepost::store::{Finding, Outcome};
 use milepost::{Checkpoint, Detail, Engine, ErrorKind, Event, Mark};
 use milepost_tests::{bodies, folder};
 
-use crate::stores::options;
+use crate::recovery::stores::options;
 
 /// Everything that a store answers: tasks, lineages with their heads, events, checkpoints.
 #[derive(Debug, Clone, PartialEq)]
@@ -176,7 +176,7 @@ pub fn files(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn entries(root: &Path) -> Option<BTreeMap<Vec<u8>, Vec<u8>>> {
     let copy = root.with_extension("sled");
     folder::copy(&root.join("sled"), &copy).unwrap();
-    let entries = crate::stores::open_sled(&copy).ok().map(|db| {
+    let entries = crate::recovery::stores::open_sled(&copy).ok().map(|db| {
         let pairs = db.iter().map(|pair| pair.unwrap());
         pairs.map(|(k, v)| (k.to_vec(), v.to_vec())).collect()
     });

@@ -199,13 +199,13 @@ fn a_journal_that_was_cut_in_the_padding_of_its_last_frame_is_archived_whole() {
     let (dir, killed) = (1..12)
         .map(killed)
         .find(|(_, root)| {
-            let last = *crate::stores::frames(&last_segment(root)).last().unwrap();
+            let last = *crate::recovery::stores::frames(&last_segment(root)).last().unwrap();
             !last.payload.is_multiple_of(8)
         })
         .unwrap();
     let segment = last_segment(&killed);
-    let last = *crate::stores::frames(&segment).last().unwrap();
-    crate::stores::cut(&segment, last.end - 1);
+    let last = *crate::recovery::stores::frames(&segment).last().unwrap();
+    crate::recovery::stores::cut(&segment, last.end - 1);
     let engine = Engine::open(&killed, Options::default()).unwrap();
     assert!(engine.store().report().findings.is_empty());
     let all = messages(&engine);

@@ -11,7 +11,7 @@ use milepost::{Append, Body, Engine, ErrorKind, Mark, Options};
 use milepost_tests::seed::{Random, seed};
 use milepost_tests::{bodies, folder};
 
-use crate::cuts::{clean, messages};
+use crate::recovery::cuts::{clean, messages};
 
 #[test]
 fn a_folder_that_holds_something_else_is_no_store() {

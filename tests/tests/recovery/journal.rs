@@ -9,8 +9,8 @@ use milepost::store::Outcome;
 use milepost_codec::{FRAME_HEADER_LEN, SEGMENT_HEADER_LEN};
 use milepost_tests::bodies;
 
-use crate::check::{Cases, Whole, opens, refuses, repairs, same};
-use crate::stores::{
+use crate::recovery::check::{Cases, Whole, opens, refuses, repairs, same};
+use crate::recovery::stores::{
     Damage, Stores, acked, cut, flip_commit, frames, last_commit, name, options, segments,
     zero_from,
 };

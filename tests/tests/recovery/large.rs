@@ -9,7 +9,7 @@ use milepost_tests::seed::{Random, seed};
 use milepost_tests::{bodies, folder};
 use tempfile::TempDir;
 
-use crate::cuts::{clean, messages};
+use crate::recovery::cuts::{clean, messages};
 
 /// A store of more than 20 MiB, most of it sealed and archived: its folder, and its end.
 fn large() -> (TempDir, PathBuf) {

@@ -8,7 +8,7 @@ use milepost::store::Outcome;
 use milepost::{Body, Engine, Options};
 use milepost_tests::{bodies, folder};
 
-use crate::stores::{cut, name};
+use crate::recovery::stores::{cut, name};
 
 const EVENTS: u64 = 4;
 

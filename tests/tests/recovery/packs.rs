@@ -8,8 +8,8 @@ use milepost::store::{Finding, Outcome};
 use milepost::{Engine, ErrorKind, Options};
 use milepost_tests::{bodies, folder};
 
-use crate::check::{Whole, opens};
-use crate::stores::{Stores, cut, name, options};
+use crate::recovery::check::{Whole, opens};
+use crate::recovery::stores::{Stores, cut, name, options};
 
 fn pack(root: &Path) -> PathBuf {
     let all = folder::files(&root.join("packs"), ".pack").unwrap();

@@ -7,8 +7,8 @@ use milepost::store::Repair;
 use milepost::{Engine, Options};
 use milepost_tests::folder;
 
-use crate::check::{Whole, same};
-use crate::stores::{Damage, Stores, archive, cut, options, segments};
+use crate::recovery::check::{Whole, same};
+use crate::recovery::stores::{Damage, Stores, archive, cut, options, segments};
 
 fn verified(engine: &Engine) -> Vec<Repair> {
     let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();

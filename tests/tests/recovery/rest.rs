@@ -8,9 +8,9 @@ use milepost::{Engine, ErrorKind, Options};
 use milepost_codec::SEGMENT_HEADER_LEN;
 use milepost_tests::folder;
 
-use crate::check::{Whole, beside, clean, goes_on, opens, repairs, same};
-use crate::cuts::killed;
-use crate::stores::{
+use crate::recovery::check::{Whole, beside, clean, goes_on, opens, repairs, same};
+use crate::recovery::cuts::killed;
+use crate::recovery::stores::{
     Damage, Stores, archive, cut, flip_commit, frames, last_commit, name, options, segments,
     zero_from,
 };
@@ -58,7 +58,7 @@ fn settings_that_are_damaged_or_missing_in_both_files_are_refused() {
         what(&root.join("store.copy"));
     };
     let damage = |root: &Path| both(root, &|file| folder::flip(file, 40).unwrap());
-    crate::check::refuses(&killed, &before, damage, "store", "damaged");
+    crate::recovery::check::refuses(&killed, &before, damage, "store", "damaged");
     let damage = |root: &Path| both(root, &|file| fs::remove_file(file).unwrap());
     let root = stores.copy("killed", "store");
     damage(&root);

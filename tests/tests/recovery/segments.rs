@@ -9,10 +9,10 @@ use milepost::{Engine, Mark};
 use milepost_tests::seed::{Random, seed};
 use milepost_tests::{bodies, folder};
 
-use crate::check::{
+use crate::recovery::check::{
     Cases, Whole, beside, changes, clean, files, goes_on, opens, refuses, repairs, same,
 };
-use crate::stores::{
+use crate::recovery::stores::{
     Damage, Stores, acked, archive, cut, frame_of, last_commit, name, options, segments, zero_from,
 };
 

@@ -10,8 +10,8 @@ use milepost::store::Outcome;
 use milepost::{Append, Engine, ErrorKind};
 use milepost_tests::{bodies, folder};
 
-use crate::check::{Cases, Whole, clean, files, goes_on, opens, refuses, repairs, same};
-use crate::stores::{
+use crate::recovery::check::{Cases, Whole, clean, files, goes_on, opens, refuses, repairs, same};
+use crate::recovery::stores::{
     Damage, GENERATIONS, Stores, archive, cut, flip_commit, last_commit, name, open_sled, options,
     segments,
 };

@@ -88,7 +88,7 @@ fn brief(told: &[Fields]) -> Vec<String> {
 
 #[test]
 fn each_operation_is_told_with_its_states_and_whose_it_is() {
-    let (engine, _) = crate::engine();
+    let (engine, _) = crate::run::engine();
     let told = told(|| {
         let options = RunOptions::default().correlation("req-7").autosave_after(None);
         let run = Run::of(engine.start_task("t", "ana").unwrap(), options).unwrap();
@@ -141,7 +141,7 @@ fn each_operation_is_told_with_its_states_and_whose_it_is() {
 /// Tests that a restore, a cleanup and an erasure take their user from the context of the handle.
 #[test]
 fn what_is_done_on_somebodys_behalf_says_so_in_events_and_audit() {
-    let (engine, _) = crate::engine();
+    let (engine, _) = crate::run::engine();
     let task = engine.start_task("t", "ana").unwrap();
     for step in 0..4 {
         task.append(StepFinished { step, ..Default::default() }).unwrap();
@@ -182,7 +182,7 @@ fn what_is_done_on_somebodys_behalf_says_so_in_events_and_audit() {
     assert_eq!(whose, expected);
     let retained = ["keep_count", "deleted_count"].map(|name| told[4][name].as_str());
     assert_eq!(retained, ["1", "4"]);
-    let (engine, _) = crate::engine();
+    let (engine, _) = crate::run::engine();
     let task = engine.start_task("t", "ana").unwrap();
     task.checkpoint(Mark::new().label("c")).unwrap();
     let ben = engine.with_context(Context::of("ben", "req-6"));
@@ -195,7 +195,7 @@ fn what_is_done_on_somebodys_behalf_says_so_in_events_and_audit() {
 
 #[test]
 fn a_checkpoint_that_is_queued_is_told_once_it_is_durable() {
-    let (engine, _) = crate::engine();
+    let (engine, _) = crate::run::engine();
     let task = engine.start_task("t", "ana").unwrap();
     let append = |step| {
         let step = StepFinished { step, ..Default::default() };
@@ -214,7 +214,7 @@ fn a_checkpoint_that_is_queued_is_told_once_it_is_durable() {
 
 #[test]
 fn one_append_may_change_control_and_phase_and_be_marked() {
-    let (engine, _) = crate::engine();
+    let (engine, _) = crate::run::engine();
     let task = engine.start_task("t", "ana").unwrap();
     let told = told(|| {
         let change = milepost::events::ControlChanged {
@@ -262,7 +262,7 @@ impl Hook for Refusing {
 #[test]
 fn a_failed_save_is_told_as_an_error() {
     let engine = Engine::in_memory(Options::default().hook(Arc::new(Refusing))).unwrap();
-    let run = crate::run(&engine, RunOptions::default().failed_save(FailedSave::Continue));
+    let run = crate::run::run(&engine, RunOptions::default().failed_save(FailedSave::Continue));
     let told = told(|| {
         run.finish_step(StepFinished::default()).unwrap();
     });

@@ -6,7 +6,7 @@ use milepost::events::{ArtifactsEdited, MarkCause, Message, RunControl};
 use milepost::{Engine, Mark, Options};
 use milepost_runtime::run::{Run, RunOptions};
 
-use crate::{MINUTE, engine};
+use crate::run::{MINUTE, engine};
 
 /// A run that looks by itself so seldom that it does not.
 fn idle(engine: &Engine) -> Run {

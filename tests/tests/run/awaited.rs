@@ -10,7 +10,7 @@ use milepost::{ErrorKind, Options};
 use milepost_runtime::failover::{FailoverEngine, FailoverOptions};
 use milepost_runtime::run::{Run, RunOptions, SafePoint};
 
-use crate::{engine, run};
+use crate::run::{engine, run};
 
 /// Counts how often a future was woken.
 #[derive(Default)]

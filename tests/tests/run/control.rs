@@ -8,7 +8,7 @@ use milepost::{Append, Detail, Engine, ErrorKind, Json, Options, Task};
 use milepost_runtime::run::{Run, RunOptions, SafePoint};
 use milepost_tests::folder;
 
-use crate::{engine, run};
+use crate::run::{engine, run};
 
 const ALL: [RunControl; 4] =
     [RunControl::Idle, RunControl::Running, RunControl::Paused, RunControl::Stopped];

@@ -9,7 +9,7 @@ use milepost_runtime::run::{Run, RunOptions};
 use milepost_tests::folder;
 use serde_json::{Value, json};
 
-use crate::{engine, run};
+use crate::run::{engine, run};
 
 #[test]
 fn work_that_was_done_is_not_done_again_also_by_the_process_after_a_kill() {

@@ -14,7 +14,7 @@ use milepost_runtime::run::{
     EveryPhase, EverySteps, FailedSave, Risk, RunOptions, Trigger, TriggerContext,
 };
 
-use crate::{MINUTE, engine, run};
+use crate::run::{MINUTE, engine, run};
 
 fn finished(step: u64) -> StepFinished {
     StepFinished { step, ..Default::default() }

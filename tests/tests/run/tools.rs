@@ -8,7 +8,7 @@ use milepost::events::{MarkCause, ToolCalled};
 use milepost::{Body, Error, ErrorKind, Json, Mark};
 use milepost_runtime::run::{Access, Risk, RunOptions, ToolEffects};
 
-use crate::{engine, run};
+use crate::run::{engine, run};
 
 fn call(id: &str) -> ToolCalled {
     ToolCalled { call: id.to_owned(), tool: "edit".into(), arguments: Json::null() }

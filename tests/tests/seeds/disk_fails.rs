@@ -169,7 +169,7 @@ fn a_folder_that_cannot_be_captured_is_no_failed_disk() {
 }
 
 const STORE: &str = "MILEPOST_TEST_RUN_STORE";
-const CHILD: &str = "disk_fails::child_whose_calls_fail_under_a_run";
+const CHILD: &str = "seeds::disk_fails::child_whose_calls_fail_under_a_run";
 const SHORT: u64 = 60;
 
 /// The process whose calls fail.

@@ -5,7 +5,7 @@ use std::fs;
 use milepost::integrity::Anchor;
 use milepost::{Engine, ErrorKind, Mark, StoreKey};
 
-use crate::stores::{SECRET, Store, faults, message, open_anchored, options};
+use crate::tamper::stores::{SECRET, Store, faults, message, open_anchored, options};
 
 #[test]
 fn an_anchor_verifies_after_the_store_has_grown_forked_and_gone_back() {

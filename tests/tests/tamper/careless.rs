@@ -7,7 +7,7 @@ use std::path::Path;
 use milepost::{Engine, ErrorKind, StoreKey};
 use milepost_tests::folder;
 
-use crate::stores::{SECRET, Store, faults, open_anchored, said};
+use crate::tamper::stores::{SECRET, Store, faults, open_anchored, said};
 
 /// Replaces every occurrence of a text in a file.
 fn edit(path: &Path, from: &[u8], to: &[u8]) -> usize {
@@ -96,7 +96,7 @@ fn a_store_with_an_anchor_tells_of_a_tail_that_was_cut_though_the_witness_is_gon
     fs::write(&segment, bytes).unwrap();
     let copy = root.with_extension("copy");
     folder::copy(&root, &copy).unwrap();
-    let engine = Engine::open(&copy, crate::stores::options(None)).unwrap();
+    let engine = Engine::open(&copy, crate::tamper::stores::options(None)).unwrap();
     assert!(faults(&engine).is_empty(), "not found by verify");
     assert!(!engine.integrity().verify_anchor(&store.anchor).unwrap().is_empty());
     let error = open_anchored(&store, &root, &store.anchor).unwrap_err();

@@ -11,8 +11,8 @@ use milepost_codec::{
 };
 use milepost_tests::folder;
 
-use crate::forge::{Entries, replace};
-use crate::stores::{SECRET, Store, TUNING, faults, message, options, said};
+use crate::tamper::forge::{Entries, replace};
+use crate::tamper::stores::{SECRET, Store, TUNING, faults, message, options, said};
 
 fn keys() -> [Option<StoreKey>; 2] {
     [None, Some(StoreKey::new(&SECRET))]

@@ -13,7 +13,7 @@ use milepost_codec::{
 };
 use milepost_tests::{archive, folder};
 
-use crate::groups;
+use crate::tamper::groups;
 
 /// A record, taken apart.
 #[derive(Debug, Clone)]

@@ -9,8 +9,8 @@ use milepost::{Body, Engine, LineageId, Options, StoreKey};
 use milepost_codec::{Control, LogId};
 use milepost_tests::folder;
 
-use crate::forge::History;
-use crate::stores::{
+use crate::tamper::forge::History;
+use crate::tamper::stores::{
     ESSAY, SECRET, Store, TUNING, assert_corrupt, faults, message, open_anchored, options, said,
 };
 

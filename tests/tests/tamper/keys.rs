@@ -5,7 +5,7 @@ use std::path::Path;
 
 use milepost::{Engine, ErrorKind, Options, StoreKey};
 
-use crate::stores::{SECRET, Store, faults, options, said};
+use crate::tamper::stores::{SECRET, Store, faults, options, said};
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -111,7 +111,7 @@ fn the_same_events_have_other_chain_hashes_with_another_key() {
     };
     for key in [None, Some(StoreKey::new(&SECRET))] {
         let (origin, root) = head(key);
-        let log = crate::stores::ESSAY;
+        let log = crate::tamper::stores::ESSAY;
         let chain = milepost_codec::Chain::new(origin, log);
         assert_eq!(chain.keyed(key.as_ref()).root(), root);
         assert_eq!(chain.root() == root, key.is_none());

@@ -15,7 +15,7 @@ use milepost_workspace::{Snapshot, Workspace, WorkspaceOptions};
 
 use super::{content, none};
 
-const CHILD: &str = "crash::child_that_restores_a_workspace";
+const CHILD: &str = "workspace::crash::child_that_restores_a_workspace";
 const DIR: &str = "MILEPOST_TEST_WORKSPACE_DIR";
 
 type Content = BTreeMap<PathBuf, (u32, Vec<u8>)>;

@@ -17,7 +17,7 @@ use milepost_tests::seed::{Random, seed};
 use self::base::{Base, open};
 use super::none;
 
-const CHILD: &str = "power::child_that_goes_back";
+const CHILD: &str = "workspace::power::child_that_goes_back";
 const DIR: &str = "MILEPOST_TEST_POWER_DIR";
 /// Only interrupted restores are undone, and none is begun.
 const ONLY: &str = "MILEPOST_TEST_POWER_ONLY";

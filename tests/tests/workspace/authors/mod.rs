@@ -16,7 +16,7 @@ use milepost_workspace::{CaptureReport, Choices, Plan, TreePath};
 
 use self::recorder::{SHARED, UNCAPTURED};
 use self::truth::{Known, Truth, Who};
-use crate::{Scene, content, none};
+use crate::workspace::{Scene, content, none};
 
 /// A point to go back to.
 struct Target {
@@ -486,7 +486,7 @@ fn is_both_or_others(at: &TreePath) -> impl Fn((&PathBuf, &truth::Authors)) -> b
 }
 
 fn tree_path(path: &Path) -> TreePath {
-    crate::at(path.to_str().unwrap())
+    crate::workspace::at(path.to_str().unwrap())
 }
 
 fn is_in(path: &Path, folder: &TreePath) -> bool {

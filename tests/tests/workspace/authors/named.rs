@@ -4,7 +4,7 @@ use milepost::Scope;
 use milepost_workspace::{ConflictWhy, LeftWhy};
 
 use super::recorder::{RUNNING, UNCAPTURED};
-use crate::{Scene, none};
+use crate::workspace::{Scene, none};
 
 /// A call of the run that other sessions' calls overlap with. Marks declare the paths of both.
 fn shared(own: Option<&str>, others: Option<&str>) -> String {

@@ -4,7 +4,7 @@ use milepost::events::{MarkCause, Message, ToolCalled, ToolReturned};
 use milepost::{Append, Json, Mark, Offset};
 use milepost_workspace::CaptureReport;
 
-use crate::Scene;
+use crate::workspace::Scene;
 
 /// Declaration of a mark about the changes around it.
 pub const SHARED: &str = r#"{"shared": true}"#;

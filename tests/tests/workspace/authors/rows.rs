@@ -12,7 +12,7 @@ use milepost_codec::{Capture, ChunkList, Node, PathBytes};
 use milepost_workspace::{Choices, ConflictWhy, LeftWhy, Plan};
 
 use super::recorder::{SHARED, UNCAPTURED};
-use crate::{Scene, at, none};
+use crate::workspace::{Scene, at, none};
 
 const UNKNOWN: ConflictWhy = ConflictWhy::AuthorUnknown;
 
@@ -87,7 +87,7 @@ fn what_only_others_changed_stays_unasked_and_is_named() {
     let (made, changed, removed) = (LeftWhy::Made, LeftWhy::Changed, LeftWhy::Removed);
     let left = [("a", changed), ("bits", changed), ("gone", removed), ("made", made)];
     assert_eq!(scene.left(), left.map(|(path, why)| (path.to_owned(), why)));
-    let before = crate::content(&scene.folder());
+    let before = crate::workspace::content(&scene.folder());
     let plan = scene.go(&scene.point("start"), Scope::All, &none().leave_others());
     assert_eq!(plan.left.len(), 4);
     let line = "= gone  it stays removed: others removed it (`--theirs gone` takes it)\n";
@@ -95,7 +95,7 @@ fn what_only_others_changed_stays_unasked_and_is_named() {
     assert_eq!((scene.read("a"), scene.read("made")), ("mine".into(), "mine".into()));
     assert_eq!((scene.read("run"), scene.is_there("gone")), ("start".into(), false));
     scene.workspace.undo(&scene.engine, "t", &none()).unwrap();
-    assert_eq!(crate::content(&scene.folder()), before);
+    assert_eq!(crate::workspace::content(&scene.folder()), before);
 }
 
 #[test]

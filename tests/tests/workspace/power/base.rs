@@ -14,7 +14,7 @@ use milepost_tests::seed::Random;
 use milepost_workspace::{Workspace, WorkspaceOptions};
 
 use super::{CHILD, DIR};
-use crate::{content, none};
+use crate::workspace::{content, none};
 
 /// Content of a folder: each path with its bits, and its content or its target.
 type Content = BTreeMap<PathBuf, (u32, Vec<u8>)>;

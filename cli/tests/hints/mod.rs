@@ -6,20 +6,9 @@
 //! `hints/without_scene.txt`, below the reason (`# ..`). That list only gets shorter:
 //! `MILEPOST_HINTS=update` removes texts with a scene.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-#[path = "common/dying.rs"]
-mod dying;
-#[path = "hints/scene.rs"]
 mod scene;
-#[path = "hints/sources.rs"]
 mod sources;
-#[path = "hints/stage.rs"]
 mod stage;
-#[path = "picker/terminal.rs"]
-#[allow(dead_code, reason = "keys of other tests")]
-mod terminal;
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,5 +1,4 @@
 //! Metrics: the counts equal the operations.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 mod appends;
 mod degraded;

@@ -1,17 +1,8 @@
 //! Files of a workspace: captured, listed, read and compared.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-#[path = "workspace/diff.rs"]
 mod diff;
-#[path = "common/dying.rs"]
-mod dying;
-#[path = "workspace/recover.rs"]
 mod recover;
-#[path = "workspace/rollback.rs"]
 mod rollback;
-#[path = "workspace/switch.rs"]
 mod switch;
 
 use std::ffi::{OsStr, OsString};
@@ -19,8 +10,9 @@ use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use common::{Place, Ran, number, text};
 use serde_json::{Value, json};
+
+use crate::common::{Place, Ran, number, text};
 
 /// A store with the task `essay`, and a folder `work` with a few files.
 fn place() -> Place {

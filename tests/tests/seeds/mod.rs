@@ -2,7 +2,6 @@
 //! automatic checkpoints, 003 cleanup and statistics, 004 rollback with files. Requirements that
 //! need a terminal, a service or a folder have tests in the crates of the command, the server and
 //! the workspace, with the number in a comment.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 mod addresses;
 mod disk_fails;

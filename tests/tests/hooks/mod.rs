@@ -1,5 +1,4 @@
 //! Hooks: notifications of events on a thread of their own, and external commands as hooks.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 mod commands;
 mod events;

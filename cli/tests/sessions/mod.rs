@@ -1,32 +1,21 @@
 //! Importing sessions of coding agents. Those of Claude Code unless a module is of another one.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-#[path = "sessions/codex.rs"]
 mod codex;
-mod common;
-#[path = "sessions/copilot.rs"]
 mod copilot;
-#[path = "sessions/gemini.rs"]
 mod gemini;
-#[path = "sessions/growth.rs"]
 mod growth;
-#[path = "sessions/hostile.rs"]
 mod hostile;
-#[path = "sessions/made.rs"]
 mod made;
-#[path = "sessions/opencode.rs"]
 mod opencode;
-#[path = "sessions/qwen.rs"]
 mod qwen;
-#[path = "sessions/tree.rs"]
 mod tree;
 
 use std::fs;
 
-use common::{Place, number, text};
-use made::{Made, SESSION, call, result, said};
 use serde_json::{Value, json};
+
+use crate::common::{Place, fixture, number, text};
+use made::{Made, SESSION, call, result, said};
 
 /// Returns the messages of a state in order; calls and results by their kinds.
 fn conversation(place: &Place, address: &str) -> Vec<String> {
@@ -271,7 +260,7 @@ fn a_task_of_something_else_is_not_written_to() {
     refused.failed(4, "the task run exists already, and is not from here");
     assert_eq!(place.lines("log run").len(), 3);
     // Another format, through an import too.
-    let database = common::fixture("langgraph/checkpoints.sqlite");
+    let database = fixture("langgraph/checkpoints.sqlite");
     fs::copy(database, place.path("checkpoints.sqlite")).unwrap();
     place.say("import checkpoints.sqlite").ok();
     let refused = place.say("import session.jsonl --as lg:chat");

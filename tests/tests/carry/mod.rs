@@ -11,7 +11,6 @@
 //! rounds.rs    withheld content, shared and imported again and again
 //! backups.rs   exports before a cleanup, under faults
 //! ```
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 mod backups;
 mod copies;

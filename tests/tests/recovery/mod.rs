@@ -11,7 +11,6 @@
 //! large.rs     sled built anew from a large archive
 //! folders.rs   what is taken for a store
 //! ```
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 mod archive;
 mod check;

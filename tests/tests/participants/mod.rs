@@ -1,8 +1,6 @@
 //! I9: a participant in a restore is restored with the log, or nothing is; and an interrupted
 //! restore blocks its task until it is undone.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
-#[path = "participants/text.rs"]
 mod text;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

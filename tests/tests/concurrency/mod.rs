@@ -1,9 +1,7 @@
 //! Many threads on one engine: I13 (of two writers with the same head one wins), I2 (dense
 //! offsets), I1 (a close loses nothing that was acknowledged), and subscribers that see each event
 //! once, in order.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
-#[path = "concurrency/tickets.rs"]
 mod tickets;
 
 use std::future::Future;

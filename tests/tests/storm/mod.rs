@@ -2,7 +2,6 @@
 //!
 //! `MILEPOST_STORM_SECONDS` sets the time, `MILEPOST_SEED` the first seed. A program that fails is
 //! printed with its seed, and shrunk.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

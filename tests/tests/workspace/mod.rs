@@ -1,5 +1,4 @@
 //! Restores with a workspace: `docs/WORKSPACE.md`.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 mod authors;
 mod crash;

@@ -1,7 +1,6 @@
 //! The programs of the README: killed at any moment and started again, they work as described.
 //!
 //! The test starts its own binary as the process that is killed.
-#![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -46,7 +45,7 @@ fn start(program: &str, dir: &Path) -> Child {
     command
         .args([
             "--exact",
-            "child_that_is_a_program_of_the_readme",
+            "readme::child_that_is_a_program_of_the_readme",
             "--nocapture",
             "--test-threads=1",
         ])

@@ -11,7 +11,6 @@
 //! keys.rs      keyed stores, and what of the key can be found
 //! anchors.rs   anchors themselves
 //! ```
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 mod anchors;
 mod careless;

@@ -1,16 +1,12 @@
 //! docs/COMMANDS.md is made from the help of each command.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-#[path = "reference/help.rs"]
 mod help;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::Place;
+use crate::common::Place;
 use help::{Help, entries, text};
 
 const BEGINNING: &str = "\
@@ -82,6 +78,10 @@ fn the_page_of_commands_is_their_help() {
         return;
     }
     let shown = fs::read_to_string(page()).unwrap();
-    let again = "`MILEPOST_COMMANDS=write cargo test -p milepost-cli --test reference` writes it";
-    assert!(shown == now, "{} is not the help of the commands: {again}", page().display());
+    let again = "`MILEPOST_COMMANDS=write cargo test -p milepost-cli --test runner reference::`";
+    assert!(
+        shown == now,
+        "{} is not the help of the commands: {again} writes it",
+        page().display()
+    );
 }

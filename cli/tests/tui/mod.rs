@@ -1,19 +1,12 @@
 //! `tui` on a terminal: keys are pressed, and screens are compared.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-#[path = "tui/files.rs"]
 mod files;
-#[path = "picker/terminal.rs"]
-#[allow(dead_code, reason = "keys of the picker")]
-mod terminal;
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
-use common::{Place, Serving};
-use terminal::{CTRL_C, DOWN, ENTER, ESC, Ended, Terminal};
+use crate::common::terminal::{CTRL_C, DOWN, ENTER, ESC, Ended, Terminal};
+use crate::common::{Place, Serving};
 
 const USUAL: (u16, u16) = (80, 24);
 const WIDE: (u16, u16) = (150, 40);

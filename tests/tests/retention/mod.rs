@@ -13,7 +13,6 @@
 //! pieces.rs  messages of states, which are made again of events
 //! model.rs   random runs against a plain model
 //! ```
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 mod chosen;
 mod compacts;

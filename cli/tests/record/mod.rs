@@ -1,11 +1,6 @@
 //! Recording runs of other programs.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-#[path = "record/bad_lines.rs"]
 mod bad_lines;
-mod common;
-#[path = "record/killed.rs"]
 mod killed;
 
 use std::ffi::OsStr;
@@ -14,8 +9,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use common::{Place, Ran, fixture, number, real_runs, text};
 use serde_json::{Value, json};
+
+use crate::common::{Place, Ran, fixture, number, real_runs, text};
 
 const HELLO: &str = "{\"kind\":\"message\",\"role\":\"user\",\"content\":\"hello\"}\n";
 

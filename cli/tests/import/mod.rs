@@ -1,22 +1,17 @@
 //! Importing folders of JSON checkpoint files.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-#[path = "import/killed.rs"]
 mod killed;
-#[path = "import/projects.rs"]
 mod projects;
-#[path = "import/several.rs"]
 mod several;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{Place, text};
 use milepost::events::{MarkCause, MarkStatus};
 use milepost::{Append, Body, Engine, Mark, Options};
 use serde_json::{Value, json};
+
+use crate::common::{Place, text};
 
 /// A checkpoint file's content.
 fn checkpoint(execution: &str, step: u64) -> Value {

@@ -1,23 +1,18 @@
 //! Tasks as files, from one store into another.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-#[path = "export/redacted.rs"]
 mod redacted;
-#[path = "export/shares.rs"]
 mod shares;
-#[path = "export/written.rs"]
 mod written;
 
 use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 
-use common::{Place, text};
 use milepost::events::Message;
 use milepost::{Append, Engine, Options};
 use serde_json::{Value, json};
+
+use crate::common::{Place, fixture, text};
 
 /// Exports a store, and gives the lines.
 #[track_caller]
@@ -82,7 +77,7 @@ fn one_task_goes_into_a_file_and_beside_others() {
     assert_eq!(export(&from, "export react"), file);
     assert!(!from.path("react.jsonl.part").exists());
     let to = beside(&file);
-    to.run(["record", "--task", "mine", &common::fixture("run.jsonl").display().to_string()]).ok();
+    to.run(["record", "--task", "mine", &fixture("run.jsonl").display().to_string()]).ok();
     let said = to.json("import export.jsonl");
     assert_eq!(said["tasks"][0]["id"], "react");
     assert_eq!(said["tasks"][0]["user"], "ada");
@@ -272,7 +267,7 @@ fn an_import_that_is_killed_leaves_no_half_task() {
 fn a_keyed_store_goes_into_one_with_the_same_key_or_as_a_copy() {
     let keyed = Place::new();
     keyed.say("key key").ok();
-    let run = common::fixture("run.jsonl").display().to_string();
+    let run = fixture("run.jsonl").display().to_string();
     let with_key = ["--key-file", "key"];
     keyed.run(with_key.into_iter().chain(["record", "--task", "t", &run])).ok();
     let file = keyed.run(with_key.into_iter().chain(["export"])).ok();

@@ -1,7 +1,6 @@
 //! The pages of README and docs/: their links and anchors lead somewhere, the book has each page,
 //! the Chinese pages have the commands of the English ones, and the tables of routes are those of
 //! the description.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod blocks;
 mod links;

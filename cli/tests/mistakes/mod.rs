@@ -1,18 +1,10 @@
 //! More than 100 typical mistakes at the command line: each gets the right message, exit code and
 //! next step, as text and as JSON.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-#[path = "mistakes/addresses.rs"]
 mod addresses;
-#[path = "mistakes/answers.rs"]
 mod answers;
-mod common;
-#[path = "mistakes/files.rs"]
 mod files;
-#[path = "mistakes/life.rs"]
 mod life;
-#[path = "mistakes/words.rs"]
 mod words;
 
 use std::fs;
@@ -20,8 +12,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-use common::{Place, Ran, Serving};
 use serde_json::Value;
+
+use crate::common::{Place, Ran, Serving};
 
 /// A command line, its exit code, a part of its message, and a part of its hint.
 pub type Row = (&'static str, i32, &'static str, &'static str);

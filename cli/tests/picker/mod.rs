@@ -1,20 +1,15 @@
 //! `checkpoint` on a terminal: keys are pressed, and screens are compared.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-#[path = "picker/elsewhere.rs"]
 mod elsewhere;
-#[path = "picker/size.rs"]
 mod size;
-#[path = "picker/terminal.rs"]
-mod terminal;
 
 use std::fs;
 use std::path::Path;
 
-use common::{Place, number, text};
-use terminal::{CTRL_C, CTRL_N, CTRL_P, CTRL_U, DOWN, ENTER, ESC, Ended, HOME, TAB, Terminal, UP};
+use crate::common::terminal::{
+    CTRL_C, CTRL_N, CTRL_P, CTRL_U, DOWN, ENTER, ESC, Ended, HOME, TAB, Terminal, UP,
+};
+use crate::common::{Place, number, text};
 
 const USUAL: (u16, u16) = (80, 24);
 /// Lines are not broken on it.
@@ -134,13 +129,6 @@ essay | user ana, head @9, AGO
 (current)
 Enter on it changes nothing.
 
-
-
-
-
-
-
-
 Enter restore | Esc leave | Tab next task | type to filter | ? keys
 ";
 
@@ -166,7 +154,6 @@ status | success, manual
 size | 8 events, state 367 B
 
 no files were captured there
-
 
 Enter restore | Esc leave | Tab next task | type to filter | ? keys
 ";

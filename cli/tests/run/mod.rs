@@ -1,11 +1,6 @@
 //! `run`: a command with its output, its end and its changes to the folder.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-#[path = "run/ended.rs"]
 mod ended;
-#[path = "run/store.rs"]
 mod store;
 
 use std::ffi::OsStr;
@@ -14,8 +9,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output, Stdio};
 
-use common::{Place, Ran, number, text};
 use serde_json::{Value, json};
+
+use crate::common::{Place, Ran, number, text};
 
 /// The command under test, for commands that call it.
 const MILEPOST: &str = env!("CARGO_BIN_EXE_milepost");

@@ -1,7 +1,6 @@
 //! Features around the log for an iteration engine: control, automatic checkpoints, autosave,
 //! durable steps, tools, hooks. The acceptance criteria of a checkpoint that saves itself are here
 //! by their sentences.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 mod audit;
 mod autosave;

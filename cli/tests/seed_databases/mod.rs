@@ -1,21 +1,15 @@
 //! Importing the checkpoints of an iteration engine: its database, and its pause states.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod common;
-#[path = "seed_databases/hostile.rs"]
 mod hostile;
-#[path = "seed_databases/lineages.rs"]
 mod lineages;
-#[path = "seed_databases/pauses.rs"]
 mod pauses;
-#[path = "seed_databases/tables.rs"]
 mod tables;
 
 use std::fs;
 
-use common::{Place, number, text};
 use serde_json::{Value, json};
+
+use crate::common::{Place, number, text};
 use tables::{Row, database, put};
 
 /// The ids, time and states of four layers of a run.

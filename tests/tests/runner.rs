@@ -1,0 +1,46 @@
+//! The tests of this crate in one program, which is linked once.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
+
+mod aliases;
+mod calls_fail;
+mod calls_kill;
+mod carry;
+mod chunks;
+mod concurrency;
+mod copies;
+mod damage;
+mod damaged_inputs;
+mod degraded;
+mod disk_full;
+mod fixture;
+mod follow;
+mod foreign_names;
+mod gathers;
+mod given_up;
+mod hooks;
+mod joints;
+mod kill;
+mod last_capture;
+mod limits;
+mod marked;
+mod metrics;
+mod model;
+mod owners;
+mod pages;
+mod participants;
+mod power_cut;
+mod power_simulated;
+mod prefixes;
+mod read_ahead;
+mod readme;
+mod recovery;
+mod reopen;
+mod repair;
+mod retention;
+mod run;
+mod seeds;
+mod snapshots;
+mod storm;
+mod story;
+mod tamper;
+mod workspace;
