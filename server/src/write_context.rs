@@ -4,9 +4,9 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use milepost::calls::Conditions;
 use milepost::{Append, Appended, Detail, Error, ErrorKind};
 use milepost_api::Takes;
-use milepost_service::Conditions;
 use serde::Serialize;
 
 use crate::auth::Caller;
@@ -30,13 +30,14 @@ impl<S: Sync> FromRequestParts<S> for WriteContext {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let head = one(&parts.headers, &header::IF_MATCH)?.map(expected).transpose()?;
+        let key = one(&parts.headers, &KEY)?.map(key).transpose()?;
+        let conditions = key.into_iter().fold(Conditions::new(), Conditions::key);
+        let conditions = head.into_iter().fold(conditions, Conditions::expect_head);
         Ok(Self {
             caller: Caller::from_request_parts(parts, state).await?,
             id: RequestId::from_request_parts(parts, state).await?,
-            conditions: Conditions {
-                head: one(&parts.headers, &header::IF_MATCH)?.map(expected).transpose()?,
-                key: one(&parts.headers, &KEY)?.map(key).transpose()?,
-            },
+            conditions,
         })
     }
 }
@@ -49,16 +50,17 @@ impl WriteContext {
 
     /// Adds the request's context and conditions to an append.
     pub(crate) fn conditioned(&self, append: Append) -> Append {
-        self.conditions.on(append.user(&*self.caller.user).correlation(self.correlation()))
+        let append = append.user(&*self.caller.user).correlation(self.correlation());
+        append.conditions(&self.conditions)
     }
 
     /// Refuses conditions that the request does not take.
     pub(crate) fn only(self, takes: Takes) -> Result<Self, ApiError> {
-        match &self.conditions {
-            Conditions { head: Some(_), .. } if !takes.head => {
+        match (self.conditions.expected(), self.conditions.key_given()) {
+            (Some(_), _) if !takes.head => {
                 Err(ApiError::Invalid("`If-Match` is not for this route".into()))
             }
-            Conditions { key: Some(_), .. } if !takes.key => {
+            (_, Some(_)) if !takes.key => {
                 Err(ApiError::Invalid("`Idempotency-Key` is not for this route".into()))
             }
             _ => Ok(self),

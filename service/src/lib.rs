@@ -34,4 +34,4 @@ pub use error::{Error, OperationResult};
 pub use serve::{Serve, ServeTagged};
 pub use summaries::{Columns, Found, Search, Shown, Summaries, VALUE_MAX};
 pub use tag::Tag;
-pub use view::{CHANGES, Conditions, Seen, View, erasures, named_tag};
+pub use view::{CHANGES, Seen, View, erasures, named_tag};

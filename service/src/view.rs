@@ -4,11 +4,9 @@
 use std::cell::OnceCell;
 use std::ops::Deref;
 
-use milepost::calls::Conditions as Calls;
+use milepost::calls::Conditions;
 use milepost::state::{ChangeLimits, Changes, diff_states_up_to};
-use milepost::{
-    Append, Checkpoint, Engine, Error, ErrorKind, Hash, Json, Point, Result, RunState, Task,
-};
+use milepost::{Checkpoint, Engine, Error, ErrorKind, Hash, Json, Point, Result, RunState, Task};
 use milepost_api::PointForm;
 use milepost_workspace::Snapshot;
 
@@ -22,31 +20,6 @@ pub const CHANGES: usize = 10_000;
 
 /// The approximate maximum size of changes, in bytes.
 const BYTES: usize = 16 << 20;
-
-/// The conditions of a change.
-#[derive(Debug, Clone, Default)]
-pub struct Conditions {
-    /// The idempotency key.
-    pub key: Option<String>,
-    /// The expected head.
-    pub head: Option<u64>,
-}
-
-impl Conditions {
-    /// Adds the conditions to an append.
-    #[must_use]
-    pub fn on(&self, append: Append) -> Append {
-        let append = self.head.into_iter().fold(append, Append::expect_head);
-        self.key.iter().fold(append, Append::key)
-    }
-
-    /// Returns the conditions as other calls of the engine take them.
-    pub fn of_call(&self) -> Calls {
-        let Self { key, head } = self.clone();
-        let conditions = key.into_iter().fold(Calls::new(), Calls::key);
-        head.into_iter().fold(conditions, Calls::expect_head)
-    }
-}
 
 /// A callback for progress: the number of done parts, and that of all parts.
 type Progress<'a> = &'a dyn Fn(u64, u64);
@@ -158,7 +131,7 @@ impl<'a> View<'a> {
         if self.only.is_some_and(|only| only != id) {
             return Err(Error::invalid("the token is for another task"));
         }
-        let key = self.conditions.key.as_deref();
+        let key = self.conditions.key_given();
         self.engine.start_task_from(id, self.user().unwrap_or(user), initial, key)
     }
 
@@ -172,7 +145,7 @@ impl<'a> View<'a> {
             return Err(Error::invalid("the token is for another task"));
         }
         self.task(from)?;
-        let key = self.conditions.key.as_deref();
+        let key = self.conditions.key_given();
         self.engine.copy_task_for(from, id, self.user().unwrap_or(user), key)
     }
 

@@ -11,7 +11,7 @@ call! {
     Anchor {
     }
     "anchor" of "maintenance": list get "/v1/anchor"
-        -> (Object) "As `milepost anchor` prints it"
+        -> (Object) "As the command `anchor` prints it"
 }
 
 call! {

@@ -129,7 +129,7 @@ impl Serve for Mark {
             Some(lineage) => task.lineage_named(lineage)?.with_hooks()?,
             None => task,
         };
-        let mark = forms::mark_at(self.body).conditions(view.conditions().of_call());
+        let mark = forms::mark_at(self.body).conditions(view.conditions().clone());
         Ok(forms::checkpoint(task.checkpoint(mark)?))
     }
 }

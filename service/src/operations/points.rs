@@ -75,8 +75,8 @@ impl Serve for Branch {
     fn serve(self, view: &View<'_>) -> OperationResult<LineageForm> {
         let point = view.point(&self.address)?;
         let description = self.body.description.as_deref();
-        let conditions = view.conditions().of_call();
-        let lineage = view.branch_by(&point, description, self.body.activate, &conditions)?;
+        let (activate, conditions) = (self.body.activate, view.conditions());
+        let lineage = view.branch_by(&point, description, activate, conditions)?;
         Ok(forms::lineage(lineage.info()?))
     }
 }

@@ -85,7 +85,7 @@ impl Serve for Restore {
         if let Some(folder) = folder {
             return Ok(with_files(folder.restore(&point, scope, description)?)?);
         }
-        let restore = view.restore(&point).conditions(view.conditions().of_call());
+        let restore = view.restore(&point).conditions(view.conditions().clone());
         let restored = match description {
             Some(description) => restore.description(description).run(),
             None => restore.run(),
@@ -135,7 +135,7 @@ impl Serve for PlanUndo {
 
 impl Serve for Undo {
     fn serve(self, view: &View<'_>) -> OperationResult<RestoredForm> {
-        let undo = view.undo(&self.task).conditions(view.conditions().of_call());
+        let undo = view.undo(&self.task).conditions(view.conditions().clone());
         let takes_files = undo.restores_files()?;
         if self.body.has_files()
             && let Some(folder) = undo_folder(self.body, view, (&undo.target()?, takes_files))?
@@ -166,14 +166,14 @@ impl Serve for Undo {
 impl Serve for Switch {
     fn serve(self, view: &View<'_>) -> OperationResult<RestoredForm> {
         let lineage = view.task(&self.task)?.lineage_named(LineageId(self.body.lineage))?;
-        let switch = view.switch(&lineage).conditions(view.conditions().of_call());
+        let switch = view.switch(&lineage).conditions(view.conditions().clone());
         Ok(forms::restored(&switch.run()?)?)
     }
 }
 
 impl Serve for Redo {
     fn serve(self, view: &View<'_>) -> OperationResult<RestoredForm> {
-        let redo = view.redo(&self.task).conditions(view.conditions().of_call());
+        let redo = view.redo(&self.task).conditions(view.conditions().clone());
         Ok(forms::restored(&redo.run()?)?)
     }
 }

@@ -1,5 +1,6 @@
 //! Runs: their control, guidance and artifacts.
 
+use milepost::calls::Conditions;
 use milepost::events::{ArtifactsEdited, ControlChanged, RunControl};
 use milepost::state::transition;
 use milepost::{Append, Appended, Error, ErrorKind, Result, Task};
@@ -9,7 +10,7 @@ use milepost_api::{AppendedForm, Call, ControlAsked, ControlForm};
 use crate::error::OperationResult;
 use crate::forms;
 use crate::serve::Serve;
-use crate::view::{Conditions, View};
+use crate::view::View;
 
 /// An operation that only appends to the active lineage of a task.
 pub trait Appends: Call<Answer = AppendedForm> {
@@ -30,7 +31,7 @@ pub trait Appends: Call<Answer = AppendedForm> {
 impl<C: Appends> Serve for C {
     fn serve(self, view: &View<'_>) -> OperationResult<AppendedForm> {
         let task = self.task().to_owned();
-        let append = view.conditions().on(self.append()?);
+        let append = self.append()?.conditions(view.conditions());
         Ok(forms::appended(&view.task(&task)?.append(append)?))
     }
 }
@@ -90,7 +91,7 @@ pub fn change_control(
 ) -> Result<Appended> {
     let append = |from| {
         let (to, reason) = (asked.to, asked.reason.clone());
-        task.append(conditions.on(ControlChanged { from, to, reason }.into()))
+        task.append(Append::from(ControlChanged { from, to, reason }).conditions(conditions))
     };
     for _ in 0..TRIES {
         if is_used(conditions, task)? {
@@ -116,7 +117,7 @@ pub fn change_control(
 
 /// Returns true if an append with the key exists.
 fn is_used(conditions: &Conditions, task: &Task) -> Result<bool> {
-    match &conditions.key {
+    match conditions.key_given() {
         Some(key) => Ok(task.lineage().appended_under(key)?.is_some()),
         None => Ok(false),
     }

@@ -85,7 +85,7 @@ async fn start_job(
         asked,
         user: context.caller.user.clone(),
         id: context.correlation().to_owned(),
-        key: context.conditions.key,
+        key: context.conditions.key_given().map(str::to_owned),
     })?;
     let form = job.form();
     let location = location("/v1/jobs", &form.id);
