@@ -10,7 +10,8 @@ mod read;
 use std::path::PathBuf;
 
 use milepost_codec::{
-    CheckpointId, Json, LineageId, MarkCause, MarkStatus, RunControl, Scope, TreePath,
+    CheckpointId, Error, Json, LineageId, MarkCause, MarkStatus, Result, RunControl, Scope,
+    TreePath,
 };
 use serde::{Deserialize, Serialize};
 #[cfg(feature = "schema")]
@@ -53,6 +54,20 @@ pub struct TaskGiven {
         skip_serializing_if = "Option::is_none"
     )]
     pub copy_of: Option<String>,
+}
+
+impl TaskGiven {
+    /// Checks that the request does not name both an original and an initial state.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`: it names both.
+    pub fn check(&self) -> Result<()> {
+        match self.copy_of.is_some() && self.initial.is_some() {
+            true => Err(Error::invalid("a copy has the state of its original, not `initial`")),
+            false => Ok(()),
+        }
+    }
 }
 
 /// A checkpoint to mark.

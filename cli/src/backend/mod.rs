@@ -308,9 +308,15 @@ impl dyn Backend + '_ {
     /// Marks a checkpoint at a point.
     pub fn mark(&self, point: &PointForm, given: MarkGiven) -> Result<CheckpointForm> {
         let MarkGiven { label, status, cause, metadata, aliases } = given;
-        let lineages = self.lineages(&point.task)?;
-        let is_head = |of: &LineageForm| (of.id, of.head) == (point.lineage, point.offset);
-        let at = (!lineages.iter().any(is_head)).then_some(point.offset);
+        // Another program may append meanwhile: its service marks the point, and not its head.
+        let is_head = match self.way() {
+            Way::Here(engine, _) => {
+                let lineage = engine.task(&point.task)?.lineage_named(point.lineage)?;
+                lineage.head()?.next == point.offset.0
+            }
+            Way::There(_) => false,
+        };
+        let at = (!is_head).then_some(point.offset);
         let lineage = Some(point.lineage);
         let body = CheckpointGiven { label, status, cause, metadata, aliases, lineage, at };
         self.call(Mark::new(&point.task, body)).map_err(|failure| match failure.kind() {

@@ -56,6 +56,7 @@ pub(super) fn record(
     progress.begin(Work { name: job.name, unit: Unit::Items, total: Some(1) });
     let task = job.options.task.as_deref().unwrap_or(&state.task);
     let in_memory = Engine::in_memory(Options::default().event_max(job.options.event_max))?;
+    let in_memory = in_memory.with_cancel(job.store.cancel());
     let recorded = write(&in_memory, task, &job.options.user, &state)
         .and_then(|_| Ok(in_memory.close()?))
         .and_then(|()| write(job.store, task, &job.options.user, &state))

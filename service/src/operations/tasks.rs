@@ -42,11 +42,8 @@ impl Serve for Lineages {
 
 impl Serve for StartTask {
     fn serve(self, view: &View<'_>) -> OperationResult<TaskForm> {
+        self.body.check()?;
         let TaskGiven { id, user, initial, copy_of } = self.body;
-        if copy_of.is_some() && initial.is_some() {
-            let text = "a copy has the state of its original, not `initial`";
-            return Err(Error::invalid(text).into());
-        }
         let user = user.as_deref().or(view.user());
         let user = user.ok_or_else(|| Error::invalid("a task has an owner: name it in `user`"))?;
         let task = match copy_of {

@@ -195,7 +195,7 @@ fn check(job: &Job<'_>, id: &str, plan: &Plan) -> Result<()> {
 /// Writes the plans to a temporary store in memory.
 fn try_out(job: &Job<'_>, plans: &[(String, Plan)]) -> Result<()> {
     let options = Options::default().event_max(job.options.event_max);
-    let engine = Engine::in_memory(options)?;
+    let engine = Engine::in_memory(options)?.with_cancel(job.store.cancel());
     for (task, plan) in plans {
         write::write_plan(&engine, task, &job.options.user, plan, false, &mut ())
             .map_err(|error| error.at(format!("{}: task {task}", job.name)))?;

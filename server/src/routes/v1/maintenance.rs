@@ -19,6 +19,7 @@ async fn retain(
     State(app): State<App>,
     requested: Requested<Retain>,
 ) -> Result<Response, ApiError> {
+    requested.caller.caller().is_admin("retention is for admins")?;
     if requested.call.body.backup {
         app.options.check_backups()?;
     }

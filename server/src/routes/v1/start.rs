@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use milepost::Engine;
+use milepost::{Engine, ErrorKind};
 use milepost_api::calls::{DeleteTask, StartTask};
 use milepost_service::Serve as _;
 use utoipa_axum::router::OpenApiRouter;
@@ -26,11 +26,12 @@ async fn start(
     mut requested: Requested<StartTask>,
 ) -> Result<Response, ApiError> {
     let (caller, asked) = (requested.caller.caller().clone(), &mut requested.call.body);
-    let user = asked.user.get_or_insert_with(|| caller.user.to_string());
-    if *user != *caller.user {
+    let user = asked.user.get_or_insert_with(|| caller.user.to_string()).clone();
+    if user != *caller.user {
         caller.is_admin("tasks of others are started by admins: leave `user` out")?;
     }
-    let counted = CountedStart::count(&app, &caller, user).await?;
+    asked.check()?;
+    let counted = CountedStart::count(&app, &caller, &user).await?;
     let is_long = asked.copy_of.is_some();
     answered_by(&app, requested, is_long, move |call, view| {
         let id = call.body.id.clone();
@@ -41,12 +42,17 @@ async fn start(
                 "the user has as many tasks as a user may have (`limits.tasks`): delete some",
             ));
         }
-        let started = call.serve(view);
-        // It exists even if it cannot be read after its start.
-        if let Some(counted) = counted.filter(|_| is_new && view.task(&id).is_ok()) {
+        let started = call.serve(view).map_err(ApiError::from);
+        let is_started = match &started {
+            Ok(_) => true,
+            Err(ApiError::Engine(ErrorKind::Conflict, ..)) => false,
+            // It exists even if it cannot be read after its start.
+            Err(_) => view.task(&id).is_ok(),
+        };
+        if let Some(counted) = counted.filter(|_| is_new && is_started) {
             counted.keep();
         }
-        Ok(started?)
+        started
     })
     .await
 }

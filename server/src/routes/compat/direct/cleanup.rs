@@ -109,10 +109,7 @@ pub(super) async fn cleanup(
         (None, Some(user)) => Target::User(user),
         (None, None) => Target::All,
     };
-    if asked.backup {
-        app.options.check_backups()?;
-    }
-    let backup = asked.backup;
+    let backup = asked.backup.then(|| app.options.check_backups());
     let (now, trim) = (app.now_us(), asked.trim);
     let cleaned = app.work(move |engine| clean(engine, &caller, target, (keep, trim, backup), now));
     Ok(Json(DirectAnswer::well("Checkpoint清理完成", cleaned.await?)))
@@ -122,7 +119,7 @@ fn clean(
     engine: &Engine,
     caller: &Caller,
     target: Target,
-    (keep, trim, backup): (usize, bool, bool),
+    (keep, trim, backup): (usize, bool, Option<Result<(), ApiError>>),
     now_us: u64,
 ) -> Result<Cleaned, ApiError> {
     let policy = Policy::new().keep(keep).marks_only(!trim).keep_lineages(true);
@@ -152,7 +149,10 @@ fn clean(
     if plan.tasks.iter().any(others) {
         return Err(no_thread(milepost::Error::not_found(format!("there is no task `{target}`"))));
     }
-    let backup = if backup { back_up(engine, &plan)? } else { None };
+    let backup = match backup {
+        Some(possible) => possible.map(|()| back_up(engine, &plan))??,
+        None => None,
+    };
     let RetentionReport { tasks, .. } = engine.retention().apply(&plan, &mut |_, _| {})?;
     let first = tasks.first().and_then(|task| task.error.as_ref());
     if let Some(first) = first
