@@ -349,7 +349,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Returns the last event that set a part of the state at a point, or all events that changed it. */
+        /**
+         * Returns the last event that set a part of the state at a point, or all events that changed
+         *     it.
+         */
         get: operations["blame"];
         put?: never;
         post?: never;
@@ -368,7 +371,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Opens a new lineage at a point. With `activate` it becomes the active one, in the same commit. */
+        /**
+         * Opens a new lineage at a point. With `activate` it becomes the active one, in the same
+         *     commit.
+         */
         post: operations["branch"];
         delete?: never;
         options?: never;
@@ -803,7 +809,10 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Sets artifacts, and removes those whose value is `null`. A value replaces the old one. */
+        /**
+         * Sets artifacts by name, and removes those whose value is `null`. A value replaces the old
+         *     one.
+         */
         patch: operations["edit_artifacts"];
         trace?: never;
     };
@@ -1157,8 +1166,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Returns the effects of an undo without changing anything. Without a folder they are those on the
-         *     state.
+         * Returns the effects of an undo without changing anything. Without a folder they are those on
+         *     the state.
          */
         post: operations["plan_undo"];
         delete?: never;
@@ -3150,6 +3159,8 @@ export interface components {
              */
             backup?: string | null;
             captures?: null | components["schemas"]["CapturesForm"];
+            /** @description The reason why the captured folders to remove cannot be known. */
+            captures_error?: string | null;
             /** @description True if nothing was changed. */
             dry_run: boolean;
             /** @description The tasks. */
@@ -4288,13 +4299,21 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As `milepost anchor` prints it */
+            /** @description As the command `anchor` prints it */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": Record<string, unknown>;
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             401: {
@@ -7856,6 +7875,14 @@ export interface operations {
                 };
                 content?: never;
             };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8032,7 +8059,6 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description New values by name */
         requestBody: {
             content: {
                 "application/json": Record<string, unknown>;
