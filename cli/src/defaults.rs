@@ -255,6 +255,12 @@ fn place_of_command(command: &Command, arguments: &[OsString]) -> Option<usize> 
     None
 }
 
+/// Returns the name of the user of new tasks: USER, USERNAME or `local`.
+pub fn current_user() -> String {
+    let named = ["USER", "USERNAME"].iter().filter_map(|name| std::env::var(name).ok());
+    named.into_iter().find(|name| !name.is_empty()).unwrap_or_else(|| "local".into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

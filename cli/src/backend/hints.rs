@@ -26,9 +26,6 @@ pub fn log_hint(task: &str, lineage: LineageId, head: u64) -> String {
     format!("`milepost log {place}` prints the events that are there")
 }
 
-/// Hint for an invalid label.
-pub const LABEL: &str = "a label is a name, as in `before-fix`";
-
 /// Returns the task with this id, which may be percent-encoded as in an address. A failure has a
 /// hint.
 pub fn task(engine: &Engine, id: &str) -> Result<Task> {
@@ -70,10 +67,4 @@ pub fn name_of(folder: &Path) -> Result<String> {
 /// Returns the note about a task that was started.
 pub fn started(id: &str) -> String {
     format!("started the task `{}`", printable(id))
-}
-
-/// Returns the name of the user of new tasks: USER, USERNAME or `local`.
-pub fn current_user() -> String {
-    let named = ["USER", "USERNAME"].iter().filter_map(|name| std::env::var(name).ok());
-    named.into_iter().find(|name| !name.is_empty()).unwrap_or_else(|| "local".into())
 }

@@ -19,6 +19,7 @@ use serde_json::Value;
 
 use super::jobs::Listening;
 use super::{Backend, Bytes, Each, EachState, Followed, JobFailed, Way, captures, hints, jobs};
+use crate::defaults;
 use crate::error::{Failure, Result};
 use crate::output::{JobBar, Out, words};
 
@@ -208,7 +209,7 @@ impl Backend for Local<'_> {
 
     fn job(&self, asked: &JobAsked, bar: JobBar) -> Result<JobResult, JobFailed> {
         let told = Listening::new(bar);
-        milepost_service::jobs::run(self.0, asked, &hints::current_user(), &told)
+        milepost_service::jobs::run(self.0, asked, &defaults::current_user(), &told)
             .map_err(jobs::failed)
     }
 

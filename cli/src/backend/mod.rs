@@ -45,11 +45,15 @@ use milepost_service::{Serve, View};
 use milepost_workspace::TreePath;
 use serde_json::{Map, Value};
 
+use crate::defaults;
 use crate::error::{Failure, LOOK_AT_HOOKS, Result};
 use crate::output::{JobBar, Out};
 use jobs::JobFailed;
 pub use local::Local;
 pub use remote::{Attempt, Remote, asking_again};
+
+/// Hint for an invalid label.
+const LABEL: &str = "a label is a name, as in `before-fix`";
 
 /// Callback for events, one by one.
 pub type Each<'a> = &'a mut dyn FnMut(EventForm) -> Result<()>;
@@ -294,7 +298,7 @@ impl dyn Backend + '_ {
     /// Starts a task with this exact id. Default of the owner: the current user.
     pub fn start(&self, id: &str, user: Option<&str>, initial: Option<Json>) -> Result<TaskForm> {
         let user = match self.way() {
-            Way::Here(..) => Some(user.map_or_else(hints::current_user, str::to_owned)),
+            Way::Here(..) => Some(user.map_or_else(defaults::current_user, str::to_owned)),
             Way::There(_) => user.map(str::to_owned),
         };
         self.call(StartTask::new(TaskGiven { id: id.to_owned(), user, initial, copy_of: None }))
@@ -308,7 +312,7 @@ impl dyn Backend + '_ {
     /// Marks a checkpoint at a point.
     pub fn mark(&self, point: &PointForm, given: MarkGiven) -> Result<CheckpointForm> {
         let MarkGiven { label, status, cause, metadata, aliases } = given;
-        // Another program may append meanwhile: its service marks the point, and not its head.
+        // A service marks the point, and not the head: others may append before the request comes.
         let is_head = match self.way() {
             Way::Here(engine, _) => {
                 let lineage = engine.task(&point.task)?.lineage_named(point.lineage)?;
@@ -320,9 +324,7 @@ impl dyn Backend + '_ {
         let lineage = Some(point.lineage);
         let body = CheckpointGiven { label, status, cause, metadata, aliases, lineage, at };
         self.call(Mark::new(&point.task, body)).map_err(|failure| match failure.kind() {
-            Some(ErrorKind::Invalid) if !failure.has_hint(LOOK_AT_HOOKS) => {
-                failure.hint(hints::LABEL)
-            }
+            Some(ErrorKind::Invalid) if !failure.has_hint(LOOK_AT_HOOKS) => failure.hint(LABEL),
             _ => failure,
         })
     }

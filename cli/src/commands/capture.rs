@@ -10,6 +10,7 @@ use super::command::{CliCommand, Examples, Needs, Run};
 use crate::args::ScanOptions;
 use crate::backend::jobs::{self, JobFailed, Wording, absolute};
 use crate::backend::{Backend, hints, recovery};
+use crate::defaults;
 use crate::error::{Failure, Result};
 use crate::output::{JobBar, Out, count, grouped, note, printable, size, words};
 
@@ -48,7 +49,7 @@ fn run(source: &dyn Backend, args: &CaptureArgs, out: &mut Out) -> Result<()> {
     let asked = JobAsked::Capture(CaptureAsked {
         folder: absolute(&args.folder)?,
         task: args.task.as_deref().map(|id| task_id(source, id)).transpose()?,
-        user: Some(hints::current_user()),
+        user: Some(defaults::current_user()),
         label: args.label.clone(),
         options: args.scan.asked(),
     });

@@ -26,7 +26,7 @@ use milepost_api::HookAsked;
 use milepost_sessions::{Recorder, RecorderOptions};
 
 use super::command::{CliCommand, Examples, Run};
-use crate::backend::hints::current_user;
+use crate::defaults::current_user;
 use crate::error::{Failure, Result};
 use crate::output::Out;
 use crate::store_locator;

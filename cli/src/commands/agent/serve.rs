@@ -18,7 +18,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tracing_subscriber::filter::LevelFilter;
 
 use super::{environment, has_no_files, project};
-use crate::backend::hints::current_user;
+use crate::defaults::current_user;
 use crate::error::{CONFLICT, Failure, Result};
 use crate::outside;
 use crate::store_locator::{SOCKET, StoreArgs, made_at};

@@ -11,10 +11,10 @@ use super::ImportJob;
 use super::failures::worded;
 use super::here::acknowledge;
 use super::lines::RemoteLines;
-use crate::backend::hints::current_user;
 use crate::backend::jobs::on_another_machine;
 use crate::backend::jobs::{Listening, absolute};
 use crate::backend::{Backend as _, Remote, jobs};
+use crate::defaults::current_user;
 use crate::error::{Failure, Result};
 use crate::output::Out;
 

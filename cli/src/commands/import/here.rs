@@ -10,9 +10,9 @@ use serde_json::json;
 
 use super::ImportJob;
 use super::failures::worded;
-use crate::backend::hints::current_user;
 use crate::backend::jobs::Listening;
 use crate::backend::{Remote, jobs};
+use crate::defaults::current_user;
 use crate::error::{Failure, Result};
 use crate::output::{Out, big};
 use crate::store_locator::{Attachment, Opened, attach};

@@ -13,8 +13,8 @@ use serde_json::json;
 
 use super::history::History;
 use crate::backend::Backend;
-use crate::backend::hints::current_user;
 use crate::commands::agent;
+use crate::defaults::current_user;
 use crate::output::{JobBar, count, note};
 
 /// Longest wait for a daemon that takes in what waits.

@@ -37,6 +37,7 @@ use super::on_store::or_elsewhere;
 use crate::args::{ScanOptions, duration};
 use crate::backend::jobs::{self, JobFailed, absolute};
 use crate::backend::{Backend, Local, hints, recovery};
+use crate::defaults;
 use crate::error::{Failure, Result};
 use crate::output::{JobBar, Out, note, shell_word, words};
 use crate::secrets::Secrets;
@@ -195,7 +196,7 @@ fn begin(store: &Store<'_>, args: &RunArgs, folder: &Path, out: &Out) -> Result<
         let asked = JobAsked::ToolCall(ToolCallAsked {
             folder: folder.to_owned(),
             task: args.task.as_deref().map(|id| capture::task_id(source, id)).transpose()?,
-            user: Some(hints::current_user()),
+            user: Some(defaults::current_user()),
             tool: TOOL.to_owned(),
             arguments: outcome::arguments(&args.command, folder, &Secrets::of_environment())?,
             options: (!args.no_files).then(|| args.scan.asked()),
