@@ -3,15 +3,16 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use milepost::Append;
-use milepost_benches::corpus::repeated;
+use milepost_benches::corpus::Rounds;
 use milepost_benches::rows::store;
 
 fn replay(c: &mut Criterion) {
     let dir = tempfile::tempdir_in(".").unwrap();
     let (engine, task) = store(dir.path());
-    let (round, bytes, times) = repeated(8 << 20);
-    for _ in 0..times {
-        for batch in round.chunks(256) {
+    let rounds = Rounds::of(8 << 20);
+    let bytes = rounds.size;
+    for number in 0..rounds.times {
+        for batch in rounds.round(number).chunks(256) {
             task.append(Append::batch(batch.iter().cloned())).unwrap();
         }
     }
