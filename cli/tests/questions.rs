@@ -124,7 +124,8 @@ fn no_command_asks_by_itself() {
             let name = path.strip_prefix(&root).unwrap().display().to_string();
             if path.is_dir() {
                 folders.push(path);
-            } else if name != "confirm.rs" {
+            // The child of the demo reads the steps that its parent writes.
+            } else if !["confirm.rs", "demo/child.rs"].contains(&name.as_str()) {
                 let text = fs::read_to_string(&path).unwrap();
                 assert!(!text.contains("read_line("), "{name} reads an answer: see confirm.rs");
                 let calls = [" confirm(", "(confirm(", " agrees(", " asked(\"", "asks_to_take("];

@@ -129,6 +129,13 @@ essay | user ana, head @9, AGO
 (current)
 Enter on it changes nothing.
 
+
+
+
+
+
+
+
 Enter restore | Esc leave | Tab next task | type to filter | ? keys
 ";
 
@@ -154,6 +161,7 @@ status | success, manual
 size | 8 events, state 367 B
 
 no files were captured there
+
 
 Enter restore | Esc leave | Tab next task | type to filter | ? keys
 ";
