@@ -42,14 +42,14 @@ pub enum RequestBody {
 
 /// The conditions that a change takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Takes {
+pub struct AcceptedConditions {
     /// True if it takes an idempotency key.
     pub key: bool,
     /// True if it takes an expected head.
     pub head: bool,
 }
 
-impl Takes {
+impl AcceptedConditions {
     /// Returns all conditions, or none.
     pub fn all_if(condition: bool) -> Self {
         Self { key: condition, head: condition }
@@ -116,8 +116,8 @@ pub trait Call: Sized + Clone + Send + 'static {
     ) -> Option<Self>;
 
     /// Returns the conditions that the request takes.
-    fn takes(&self) -> Takes {
-        Takes::all_if(Self::EFFECT == Effect::Conditional)
+    fn takes(&self) -> AcceptedConditions {
+        AcceptedConditions::all_if(Self::EFFECT == Effect::Conditional)
     }
 
     /// Returns the path of what the request created: a path and the last segment, not encoded.
@@ -228,8 +228,8 @@ macro_rules! call {
             }
 
             $(
-                fn takes(&self) -> $crate::Takes {
-                    let takes: fn(&Self) -> $crate::Takes = $takes;
+                fn takes(&self) -> $crate::AcceptedConditions {
+                    let takes: fn(&Self) -> $crate::AcceptedConditions = $takes;
                     takes(self)
                 }
             )?

@@ -71,7 +71,7 @@ pub use bisect::BisectedForm;
 pub use blame::{BlameForm, BlamedForm};
 #[cfg(feature = "schema")]
 pub use call::Described;
-pub use call::{Call, Effect, Method, NoQuery, RequestBody, Takes};
+pub use call::{AcceptedConditions, Call, Effect, Method, NoQuery, RequestBody};
 pub use captures::{
     CapturedForm, FolderForm, FoldersForm, LeftOutForm, LeftOutPath, RecoveredFolder,
 };

@@ -1,8 +1,8 @@
 //! A client for a Milepost service: append, read, follow and control from another process.
 //!
 //! `milepost serve` listens on an address; a program with an open store listens on a socket in it
-//! (`milepost_server::attach`). [`Client::call`] performs the operations
-//! of [`calls`], and [`Client`] has a method for each other route of `/v1` in `docs/HTTP.md`.
+//! (`milepost_server::attach`). [`Client::call`] performs the operations in [`calls`]; other routes
+//! of `/v1` in `docs/HTTP.md` have a method each.
 //! Answers use the structures of [`api`], events those of [`codec`].
 //!
 //! ```no_run

@@ -7,8 +7,8 @@ use milepost_codec::{Error, ErrorKind, Result};
 
 /// A flag that cancels calls. An engine that carries it ([`Engine::with_cancel`]), and all handles
 /// that come from that engine, fail their reads, captures and compactions with `Unavailable` once
-/// it is set. Appends are not affected, nor is a restore that has begun to change files. Clones
-/// share the flag.
+/// it is set. Appends are not cancelled, and neither is a restore that changes files already.
+/// Clones share the flag.
 ///
 /// [`Engine::with_cancel`]: crate::Engine::with_cancel
 ///

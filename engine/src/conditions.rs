@@ -5,8 +5,9 @@ use milepost_codec::{
 };
 
 /// Conditions of a checkpoint ([`Mark::conditions`](crate::Mark::conditions)), of a restore, an
-/// undo, a switch or a redo ([`Restore::conditions`](crate::Restore::conditions)), and of a branch
-/// ([`Engine::branch_by`](crate::Engine::branch_by)). An append has its own.
+/// undo, a switch or a redo ([`Restore::conditions`](crate::Restore::conditions)), of a branch
+/// ([`Engine::branch_by`](crate::Engine::branch_by)), and of an append
+/// ([`Append::conditions`](crate::Append::conditions)).
 ///
 /// The event of the operation keeps the key, as with an append. If an operation is repeated with
 /// the same key, nothing is done twice: a checkpoint is the one that was marked, a restore returns

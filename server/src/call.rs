@@ -22,14 +22,14 @@ use crate::write_context::{WriteContext, refused};
 
 /// Returns the route of an operation, with its description.
 pub(crate) fn route<C: Serve + Described>() -> UtoipaMethodRouter<App> {
-    own_route::<C, _, _>(async |State(app): State<App>, requested: Requested<C>| {
+    own_route::<C, _, _>(async |State(app): State<App>, requested: OperationRequest<C>| {
         answered(&app, requested).await
     })
 }
 
 /// Returns the route of a read whose answer has a tag, with its description.
 pub(crate) fn tagged_route<C: ServeTagged + Described>() -> UtoipaMethodRouter<App> {
-    own_route::<C, _, _>(async |State(app): State<App>, requested: Requested<C>| {
+    own_route::<C, _, _>(async |State(app): State<App>, requested: OperationRequest<C>| {
         answered_with_tag(&app, requested).await
     })
 }
@@ -54,14 +54,14 @@ pub(crate) fn own_route<C: Described, H: Handler<T, App>, T: 'static>(
 }
 
 /// The caller of an operation: for a change, with its conditions.
-pub(crate) enum Asks {
+pub(crate) enum RequestCaller {
     /// The caller of a read.
     Read(Caller),
     /// The caller of a change.
     Change(WriteContext),
 }
 
-impl Asks {
+impl RequestCaller {
     pub(crate) fn caller(&self) -> &Caller {
         match self {
             Self::Read(caller) => caller,
@@ -72,21 +72,21 @@ impl Asks {
 
 /// A request of an operation: the caller, the names of the path, the query and the body, in this
 /// order, and then whether the operation takes the conditions.
-pub(crate) struct Requested<C> {
-    pub(crate) caller: Asks,
+pub(crate) struct OperationRequest<C> {
+    pub(crate) caller: RequestCaller,
     pub(crate) call: C,
     pub(crate) known: Known,
 }
 
-impl<C: Call> FromRequest<App> for Requested<C> {
+impl<C: Call> FromRequest<App> for OperationRequest<C> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
         let (mut parts, body) = request.into_parts();
         let caller = match C::EFFECT {
-            Effect::Read => Asks::Read(Caller::from_request_parts(&mut parts, app).await?),
+            Effect::Read => RequestCaller::Read(Caller::from_request_parts(&mut parts, app).await?),
             Effect::Change | Effect::Conditional => {
-                Asks::Change(WriteContext::from_request_parts(&mut parts, app).await?)
+                RequestCaller::Change(WriteContext::from_request_parts(&mut parts, app).await?)
             }
         };
         let known = Known::from_request_parts(&mut parts, app).await?;
@@ -105,7 +105,7 @@ impl<C: Call> FromRequest<App> for Requested<C> {
         let name = |name: &str| names.iter().find(|(of, _)| of == name).map(|(_, it)| it.clone());
         let call = C::from_parts(name, query, body).ok_or(ApiError::Bug)?;
         let caller = match caller {
-            Asks::Change(context) => Asks::Change(context.only(call.takes())?),
+            RequestCaller::Change(context) => RequestCaller::Change(context.only(call.takes())?),
             read => read,
         };
         Ok(Self { caller, call, known })
@@ -115,7 +115,7 @@ impl<C: Call> FromRequest<App> for Requested<C> {
 /// Performs an operation and answers.
 pub(crate) async fn answered<C: Serve>(
     app: &App,
-    Requested { caller, call, .. }: Requested<C>,
+    OperationRequest { caller, call, .. }: OperationRequest<C>,
 ) -> Result<Response, ApiError> {
     perform(app, caller, call, C::IS_LONG, |call, view, context| untagged(call, view, context))
         .await
@@ -124,7 +124,7 @@ pub(crate) async fn answered<C: Serve>(
 /// Performs an operation by a closure, and answers.
 pub(crate) async fn answered_by<C: Call>(
     app: &App,
-    Requested { caller, call, .. }: Requested<C>,
+    OperationRequest { caller, call, .. }: OperationRequest<C>,
     is_long: bool,
     serve: impl FnOnce(C, &View<'_>) -> Result<C::Answer, ApiError> + Send + 'static,
 ) -> Result<Response, ApiError> {
@@ -141,14 +141,14 @@ pub(crate) async fn answered_by<C: Call>(
 /// Performs a read whose answer has a tag, and answers.
 pub(crate) async fn answered_with_tag<C: ServeTagged>(
     app: &App,
-    Requested { caller, call, known }: Requested<C>,
+    OperationRequest { caller, call, known }: OperationRequest<C>,
 ) -> Result<Response, ApiError> {
     perform(app, caller, call, C::IS_LONG, move |call, view, _| tagged(call, view, &known)).await
 }
 
 async fn perform<C: Call>(
     app: &App,
-    caller: Asks,
+    caller: RequestCaller,
     call: C,
     is_long: bool,
     find: impl FnOnce(C, &View<'_>, Option<&WriteContext>) -> Result<Found<C::Answer>, ApiError>
@@ -157,7 +157,7 @@ async fn perform<C: Call>(
 ) -> Result<Response, ApiError> {
     let of = caller.caller().clone();
     let find = move |view: &View<'_>| match &caller {
-        Asks::Change(context) if C::EFFECT == Effect::Conditional => {
+        RequestCaller::Change(context) if C::EFFECT == Effect::Conditional => {
             find(call, view, Some(context))
         }
         _ => find(call, view, None),

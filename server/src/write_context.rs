@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use milepost::calls::Conditions;
 use milepost::{Append, Appended, Detail, Error, ErrorKind};
-use milepost_api::Takes;
+use milepost_api::AcceptedConditions;
 use serde::Serialize;
 
 use crate::auth::Caller;
@@ -55,7 +55,7 @@ impl WriteContext {
     }
 
     /// Refuses conditions that the request does not take.
-    pub(crate) fn only(self, takes: Takes) -> Result<Self, ApiError> {
+    pub(crate) fn only(self, takes: AcceptedConditions) -> Result<Self, ApiError> {
         match (self.conditions.expected(), self.conditions.key_given()) {
             (Some(_), _) if !takes.head => {
                 Err(ApiError::Invalid("`If-Match` is not for this route".into()))
@@ -69,12 +69,12 @@ impl WriteContext {
 
     /// Refuses an expected head, on a route that creates the lineage.
     pub(crate) fn onto_any_head(self) -> Result<Self, ApiError> {
-        self.only(Takes { key: true, head: false })
+        self.only(AcceptedConditions { key: true, head: false })
     }
 
     /// Refuses conditions, on a route that does not support them.
     pub(crate) fn unconditional(self) -> Result<Self, ApiError> {
-        self.only(Takes::all_if(false))
+        self.only(AcceptedConditions::all_if(false))
     }
 }
 

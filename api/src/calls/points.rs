@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::call;
 use crate::{
-    BisectedForm, BlamedForm, BranchAsked, EraseAsked, ErasedForm, FileChangesForm, LineageForm,
-    PointForm, Takes,
+    AcceptedConditions, BisectedForm, BlamedForm, BranchAsked, EraseAsked, ErasedForm,
+    FileChangesForm, LineageForm, PointForm,
 };
 
 /// A part of a state.
@@ -67,8 +67,7 @@ call! {
 }
 
 call! {
-    /// Returns the last event that set a part of the state at a point, or all events that changed
-    /// it.
+    /// Returns the event that last set a part of the state at a point, or all that changed it.
     Blame {
         /// An address, as one segment: `essay%2F3@12`
         address,
@@ -92,8 +91,7 @@ call! {
 }
 
 call! {
-    /// Opens a new lineage at a point. With `activate` it becomes the active one, in the same
-    /// commit.
+    /// Opens a new lineage at a point. With `activate` it becomes active, in the same commit.
     Branch {
         /// An address, as one segment: `essay%2F3@12`
         address,
@@ -107,5 +105,5 @@ call! {
         503 "The store cannot answer, or a restore of the task has not ended";
         head "With `activate`: the expected head of the active lineage, in quotes",
         key "With the same key one lineage is opened at the point";
-        takes |branch: &Branch| Takes { key: true, head: branch.body.activate }
+        takes |branch: &Branch| AcceptedConditions { key: true, head: branch.body.activate }
 }

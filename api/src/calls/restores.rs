@@ -2,7 +2,8 @@
 
 use crate::call::call;
 use crate::{
-    FoldersForm, RestoreAsked, RestorePlanForm, RestoredForm, SwitchAsked, Takes, UndoFolderAsked,
+    AcceptedConditions, FoldersForm, RestoreAsked, RestorePlanForm, RestoredForm, SwitchAsked,
+    UndoFolderAsked,
 };
 
 call! {
@@ -17,7 +18,7 @@ call! {
         409 "The key was used for something else",
         412 "The head is elsewhere",
         503 "The store cannot answer, or a restore of the task has not ended";
-        head "The expected head of the lineage that the task leaves, in quotes",
+        head "The expected head of the active lineage, in quotes",
         key "Switched once under this key"
 }
 
@@ -33,7 +34,7 @@ call! {
         409 "The undone restore took files back",
         412 "The head is elsewhere",
         503 "The store cannot answer, or a restore of the task has not ended";
-        head "The expected head of the lineage that the task leaves, in quotes",
+        head "The expected head of the active lineage, in quotes",
         key "Redone once under this key"
 }
 
@@ -69,15 +70,14 @@ call! {
         412 "The head is elsewhere",
         500 "What is before the point is damaged",
         503 "The store cannot answer, or a restore of the task has not ended";
-        head "The expected head of what the task goes on with, in quotes; of the scope `state`",
+        head "The expected head of the active lineage, in quotes; of the scope `state`",
         key "Gone back once under this key; of the scope `state`";
         // A plan shows what a restore with files has done.
-        takes |restore: &Restore| Takes::all_if(!restore.body.has_files())
+        takes |restore: &Restore| AcceptedConditions::all_if(!restore.body.has_files())
 }
 
 call! {
-    /// Returns the effects of an undo without changing anything. Without a folder they are those on
-    /// the state.
+    /// Returns the effects of an undo without changing anything: without a folder, on the state.
     PlanUndo {
         /// The task's id
         task,
@@ -101,7 +101,7 @@ call! {
         409 "The last restore took files back",
         412 "The head is elsewhere",
         503 "The store cannot answer, or a restore of the task has not ended";
-        head "The expected head of what the task goes on with, in quotes",
+        head "The expected head of the active lineage, in quotes",
         key "Undone once under this key";
-        takes |undo: &Undo| Takes::all_if(!undo.body.has_files())
+        takes |undo: &Undo| AcceptedConditions::all_if(!undo.body.has_files())
 }

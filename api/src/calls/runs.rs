@@ -40,8 +40,7 @@ call! {
 }
 
 call! {
-    /// Sets artifacts by name, and removes those whose value is `null`. A value replaces the old
-    /// one.
+    /// Sets artifacts by name, and replaces their old values. `null` removes one.
     EditArtifacts {
         /// The task's id
         task,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::call::call;
-use crate::{LineageForm, Listed, SummaryForm, Takes, TaskForm, TaskGiven};
+use crate::{AcceptedConditions, LineageForm, Listed, SummaryForm, TaskForm, TaskGiven};
 
 /// Filters for a list of tasks.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
@@ -67,7 +67,7 @@ call! {
         409 "There is one of this id, whosever it is";
         key "Started once under this key";
         at "/v1/tasks";
-        takes |_| Takes { key: true, head: false }
+        takes |_| AcceptedConditions { key: true, head: false }
 }
 
 call! {

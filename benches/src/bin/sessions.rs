@@ -1,7 +1,7 @@
 //! Writes sessions as Claude Code does, for `milepost import` to be measured with.
 //!
 //! `cargo run --manifest-path benches/Cargo.toml --release --bin sessions -- DIR [MB]` writes files
-//! of about 20 MB, 400 MB in all unless told otherwise: prompts, answers in several lines, tools
+//! of about 20 MB, 400 MB in all by default: prompts, answers in several lines, tools
 //! called one by one and together, snapshots, and an occasional return to an earlier prompt. The
 //! text is made up. The sizes are those of real sessions, of which 13 % of the lines are over 4 KiB
 //! and have 72 % of the bytes, and files are read again.

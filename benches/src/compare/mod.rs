@@ -1,5 +1,4 @@
-//! The same work done by Milepost and by what its users would use instead, in turn, and one table
-//! of it.
+//! Compares Milepost with the alternatives of its users: the same work in turn, in one table.
 //!
 //! ```text
 //! contestants  who takes part, behind one trait, and how durable each is

@@ -349,10 +349,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Returns the last event that set a part of the state at a point, or all events that changed
-         *     it.
-         */
+        /** Returns the event that last set a part of the state at a point, or all that changed it. */
         get: operations["blame"];
         put?: never;
         post?: never;
@@ -371,10 +368,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Opens a new lineage at a point. With `activate` it becomes the active one, in the same
-         *     commit.
-         */
+        /** Opens a new lineage at a point. With `activate` it becomes active, in the same commit. */
         post: operations["branch"];
         delete?: never;
         options?: never;
@@ -809,10 +803,7 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /**
-         * Sets artifacts by name, and removes those whose value is `null`. A value replaces the old
-         *     one.
-         */
+        /** Sets artifacts by name, and replaces their old values. `null` removes one. */
         patch: operations["edit_artifacts"];
         trace?: never;
     };
@@ -1165,10 +1156,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Returns the effects of an undo without changing anything. Without a folder they are those on
-         *     the state.
-         */
+        /** Returns the effects of an undo without changing anything: without a folder, on the state. */
         post: operations["plan_undo"];
         delete?: never;
         options?: never;
@@ -6714,7 +6702,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The expected head of what the task goes on with, in quotes; of the scope `state` */
+                /** @description The expected head of the active lineage, in quotes; of the scope `state` */
                 "If-Match"?: string | null;
                 /** @description Gone back once under this key; of the scope `state` */
                 "Idempotency-Key"?: string | null;
@@ -7932,7 +7920,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The expected head of the lineage that the task leaves, in quotes */
+                /** @description The expected head of the active lineage, in quotes */
                 "If-Match"?: string | null;
                 /** @description Switched once under this key */
                 "Idempotency-Key"?: string | null;
@@ -9451,7 +9439,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The expected head of the lineage that the task leaves, in quotes */
+                /** @description The expected head of the active lineage, in quotes */
                 "If-Match"?: string | null;
                 /** @description Redone once under this key */
                 "Idempotency-Key"?: string | null;
@@ -10090,7 +10078,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The expected head of what the task goes on with, in quotes */
+                /** @description The expected head of the active lineage, in quotes */
                 "If-Match"?: string | null;
                 /** @description Undone once under this key */
                 "Idempotency-Key"?: string | null;

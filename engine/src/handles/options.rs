@@ -106,7 +106,7 @@ impl Options {
     }
 
     /// Sets whether bodies of 8 KiB or more that repeat content of earlier ones share it. The time
-    /// of an append then reveals whether its body came before. Default: `true`.
+    /// of an append then reveals whether its body is stored already. Default: `true`.
     #[must_use]
     pub fn share_bodies(mut self, share: bool) -> Self {
         self.log.share_bodies = share;

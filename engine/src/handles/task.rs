@@ -24,9 +24,8 @@ use crate::history::lists::TaskInfo;
 /// After a restore of the task another lineage is active. Writes through this handle then fail with
 /// `Conflict`, and the error's detail names that lineage. [`Engine::task`] returns a new handle.
 ///
-/// It dereferences to this lineage, whose head, events, points and marks are those of the handle.
-/// An append and a mark through the task, other than through the lineage, call the engine's hooks
-/// and participants.
+/// A task dereferences to this lineage, for its head, events, points and marks. An append and a
+/// mark through the task, other than through the lineage, call the engine's hooks and participants.
 #[derive(Debug, Clone)]
 pub struct Task {
     user: std::sync::Arc<str>,

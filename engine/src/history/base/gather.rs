@@ -53,8 +53,8 @@ pub(super) fn gather(
     writer.finish(catalog.known_keys.window())
 }
 
-/// Passes the keys used between the history's beginning and an offset to `push`, in order: the keys
-/// of the appends that begin at `sought`, or of all appends if it is `None`.
+/// Passes the keys used between the history's beginning and an offset to `push`, in order. With
+/// `sought`, only keys of appends that begin at these offsets.
 fn since(
     catalog: &Catalog,
     entropy: &Entropy,

@@ -10,7 +10,7 @@ use utoipa_axum::router::OpenApiRouter;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::budget::Shares;
-use crate::call::{Requested, answered_with_tag, own_route};
+use crate::call::{OperationRequest, answered_with_tag, own_route};
 use crate::error::ApiError;
 use crate::states;
 
@@ -36,7 +36,7 @@ async fn reserve(
 async fn bisect(
     State(app): State<App>,
     Extension(shares): Extension<Shares>,
-    requested: Requested<Bisect>,
+    requested: OperationRequest<Bisect>,
 ) -> Result<Response, ApiError> {
     requested.call.query.when.parse::<Condition>()?;
     reserve(&app, &shares, requested.caller.caller(), &requested.call.address).await?;
@@ -46,7 +46,7 @@ async fn bisect(
 async fn blame(
     State(app): State<App>,
     Extension(shares): Extension<Shares>,
-    requested: Requested<Blame>,
+    requested: OperationRequest<Blame>,
 ) -> Result<Response, ApiError> {
     reserve(&app, &shares, requested.caller.caller(), &requested.call.address).await?;
     answered_with_tag(&app, requested).await

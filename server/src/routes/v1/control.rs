@@ -12,7 +12,7 @@ use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use super::append::created;
 use crate::app::App;
 use crate::append_task::{self, Target};
-use crate::call::{Asks, Requested, own_route};
+use crate::call::{OperationRequest, RequestCaller, own_route};
 use crate::error::ApiError;
 use crate::forms::ControlForm;
 use crate::write_context::{WriteContext, answer, refused};
@@ -27,7 +27,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 /// Changes the control, and has the task watched for automatic checkpoints.
 async fn control(
     State(app): State<App>,
-    Requested { caller, call, .. }: Requested<Control>,
+    OperationRequest { caller, call, .. }: OperationRequest<Control>,
 ) -> Result<Response, ApiError> {
     let context = changing(caller)?;
     let checkpoints = app.options.checkpoints.clone();
@@ -47,7 +47,8 @@ async fn control(
 
 /// Returns the route of an operation that appends, as an append without a thread if it is short.
 fn append_route<C: Appends + Described>() -> UtoipaMethodRouter<App> {
-    let append = |State(app): State<App>, Requested { caller, call, .. }: Requested<C>| async move {
+    let append = |State(app): State<App>,
+                  OperationRequest { caller, call, .. }: OperationRequest<C>| async move {
         let (target, bytes) = (Target::of(call.task().to_owned()), call.bytes());
         let append = move || Ok(call.append()?);
         let appended =
@@ -62,9 +63,9 @@ fn append_route<C: Appends + Described>() -> UtoipaMethodRouter<App> {
 }
 
 /// Returns the context of a change.
-fn changing(asks: Asks) -> Result<WriteContext, ApiError> {
+fn changing(asks: RequestCaller) -> Result<WriteContext, ApiError> {
     match asks {
-        Asks::Change(context) => Ok(context),
-        Asks::Read(_) => Err(ApiError::Bug),
+        RequestCaller::Change(context) => Ok(context),
+        RequestCaller::Read(_) => Err(ApiError::Bug),
     }
 }

@@ -8,7 +8,7 @@ use milepost_api::calls::Retain;
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::app::App;
-use crate::call::{Requested, answered, own_route};
+use crate::call::{OperationRequest, answered, own_route};
 use crate::error::ApiError;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -17,7 +17,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 
 async fn retain(
     State(app): State<App>,
-    requested: Requested<Retain>,
+    requested: OperationRequest<Retain>,
 ) -> Result<Response, ApiError> {
     requested.caller.caller().is_admin("retention is for admins")?;
     if requested.call.body.backup {

@@ -11,7 +11,7 @@ use utoipa_axum::router::OpenApiRouter;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::budget::Shares;
-use crate::call::{Requested, answered, own_route};
+use crate::call::{OperationRequest, answered, own_route};
 use crate::error::ApiError;
 use crate::states;
 
@@ -46,7 +46,7 @@ async fn reserve(
 async fn plan_restore(
     State(app): State<App>,
     Extension(shares): Extension<Shares>,
-    requested: Requested<PlanRestore>,
+    requested: OperationRequest<PlanRestore>,
 ) -> std::result::Result<Response, ApiError> {
     let to = requested.call.body.to.clone();
     reserve(&app, &shares, requested.caller.caller(), move |view| view.point(&to)).await?;
@@ -56,7 +56,7 @@ async fn plan_restore(
 async fn plan_undo(
     State(app): State<App>,
     Extension(shares): Extension<Shares>,
-    requested: Requested<PlanUndo>,
+    requested: OperationRequest<PlanUndo>,
 ) -> std::result::Result<Response, ApiError> {
     let task = requested.call.task.clone();
     reserve(&app, &shares, requested.caller.caller(), move |view| view.undo(&task).target())

@@ -9,7 +9,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::app::App;
 use crate::auth::Caller;
-use crate::call::{Requested, answered_by, own_route};
+use crate::call::{OperationRequest, answered_by, own_route};
 use crate::error::ApiError;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -23,7 +23,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 /// Starts a task for the caller, or for the user that an admin names, within the limit of tasks.
 async fn start(
     State(app): State<App>,
-    mut requested: Requested<StartTask>,
+    mut requested: OperationRequest<StartTask>,
 ) -> Result<Response, ApiError> {
     let (caller, asked) = (requested.caller.caller().clone(), &mut requested.call.body);
     let user = asked.user.get_or_insert_with(|| caller.user.to_string()).clone();
@@ -100,7 +100,7 @@ impl Drop for CountedStart {
 /// Deletes a task, which then no longer counts.
 async fn delete(
     State(app): State<App>,
-    requested: Requested<DeleteTask>,
+    requested: OperationRequest<DeleteTask>,
 ) -> Result<Response, ApiError> {
     let counts = app.clone();
     answered_by(&app, requested, false, move |call, view| {
