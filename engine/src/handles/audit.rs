@@ -6,7 +6,7 @@ use milepost_codec::{CheckpointId, Error, LineageId, MarkCause, RunControl, Task
 use tracing::Level;
 
 use super::run_control::{self, RunStatus};
-use crate::handles::engine::Engine;
+use crate::handles::view::View;
 
 const TARGET: &str = "milepost::audit";
 
@@ -59,14 +59,14 @@ impl AuditEvent<'_> {
     }
 
     /// Logs the operation, if a subscriber wants it.
-    pub(crate) fn tell(&self, engine: &Engine) {
+    pub(crate) fn tell(&self, view: &View) {
         if !is_heard() {
             return;
         }
-        let Known { task, user, control, phase, iteration } = self.known(engine);
+        let Known { task, user, control, phase, iteration } = self.known(view);
         tracing::info!(
             target: TARGET,
-            correlation_id = self.correlation(engine),
+            correlation_id = self.correlation(view),
             user_id = user,
             task_id = task,
             action = self.action,
@@ -80,19 +80,19 @@ impl AuditEvent<'_> {
             cause = self.checkpoint.map(|(_, cause)| cause.name()),
             keep_count = self.removed.and_then(|(keep, _)| keep),
             deleted_count = self.removed.map(|(_, removed)| removed),
-            time_us = engine.inner.now_us(),
+            time_us = view.inner.now_us(),
         );
     }
 
     /// Logs that the operation failed.
-    pub(crate) fn tell_failed(&self, engine: &Engine, error: &Error) {
+    pub(crate) fn tell_failed(&self, view: &View, error: &Error) {
         if !tracing::enabled!(target: TARGET, Level::ERROR) {
             return;
         }
-        let Known { task, user, control, phase, iteration } = self.known(engine);
+        let Known { task, user, control, phase, iteration } = self.known(view);
         tracing::error!(
             target: TARGET,
-            correlation_id = self.correlation(engine),
+            correlation_id = self.correlation(view),
             user_id = user,
             task_id = task,
             action = self.action,
@@ -102,22 +102,22 @@ impl AuditEvent<'_> {
             new_control = control,
             iteration_state = phase,
             iteration,
-            time_us = engine.inner.now_us(),
+            time_us = view.inner.now_us(),
             error = %error,
         );
     }
 
-    fn correlation<'a>(&'a self, engine: &'a Engine) -> &'a str {
-        self.correlation.or(engine.context().correlation.as_deref()).unwrap_or("")
+    fn correlation<'a>(&'a self, view: &'a View) -> &'a str {
+        self.correlation.or(view.context().correlation.as_deref()).unwrap_or("")
     }
 
     /// Returns the values at the end of the operation. Unreadable ones are left empty, so that an
     /// audit cannot fail.
-    fn known(&self, engine: &Engine) -> Known {
-        let inner = &engine.inner;
+    fn known(&self, view: &View) -> Known {
+        let inner = &view.inner;
         let entry = inner.catalog.task(self.task).ok();
         let (task, owner) = entry.map_or_else(Default::default, |entry| (entry.name, entry.user));
-        let user = self.user.or(engine.context().user.as_deref());
+        let user = self.user.or(view.context().user.as_deref());
         let user = user.map_or(owner, str::to_owned);
         let status = run_control::status(inner, self.task, self.lineage);
         let (control, phase, iteration) = match status {

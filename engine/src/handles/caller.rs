@@ -11,6 +11,7 @@ use crate::commit::append::Append;
 use crate::commit::committer::LogAppend;
 use crate::conditions::Conditions;
 use crate::context::Context;
+use crate::handles::view::View;
 use crate::history::catalog::Catalog;
 
 impl Engine {
@@ -20,16 +21,19 @@ impl Engine {
     /// erasure there is no other way to set them.
     #[must_use]
     pub fn with_context(&self, context: Context) -> Self {
-        Self { context: Some(Arc::new(context)), ..self.clone() }
+        Self::of(View { context: Some(Arc::new(context)), ..self.view() })
     }
 
     /// Returns a handle on the same store whose calls a flag cancels, in place of the flag that it
     /// carried before.
     #[must_use]
     pub fn with_cancel(&self, cancel: &Cancel) -> Self {
-        Self { cancel: cancel.clone(), ..self.clone() }
+        Self::of(View { cancel: cancel.clone(), ..self.view() })
     }
 
+}
+
+impl View {
     /// Returns the flag that cancels the calls of the handle.
     pub fn cancel(&self) -> &Cancel {
         &self.cancel

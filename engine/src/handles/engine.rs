@@ -38,9 +38,6 @@ use crate::history::state::state_from;
 use crate::history::state_cache::StateCache;
 use crate::verification::anchor::AnchorWriter;
 
-/// A fold that takes longer asks for the snapshots that its lineage lacks, in microseconds.
-const SLOW_FOLD_US: u64 = 10_000;
-
 /// An open store. Cheap to clone, `Send` and `Sync`; works from plain threads.
 ///
 /// The store is closed when its last clone, task and lineage are dropped, or by [`Engine::close`].
@@ -61,11 +58,19 @@ const SLOW_FOLD_US: u64 = 10_000;
 /// # let _ = (task, checkpoint);
 /// # Ok::<(), milepost::Error>(())
 /// ```
+///
+/// An engine dereferences to the [`View`] of all tasks, for reads, restores and branches.
 #[derive(Clone)]
 pub struct Engine {
-    pub(crate) inner: Arc<Inner>,
-    pub(super) context: Option<Arc<Context>>,
-    pub(crate) cancel: Cancel,
+    view: View,
+}
+
+impl Deref for Engine {
+    type Target = View;
+
+    fn deref(&self) -> &View {
+        &self.view
+    }
 }
 
 impl std::fmt::Debug for Engine {
@@ -91,6 +96,26 @@ impl Engine {
         Self::start(local, store, options, entropy)
     }
 
+    /// Returns a handle on the store of a view of all tasks.
+    pub(super) fn of(view: View) -> Self {
+        Self { view }
+    }
+
+    /// Returns the view of all tasks.
+    pub(crate) fn view_ref(&self) -> &View {
+        &self.view
+    }
+
+    /// Returns the view of all tasks.
+    pub fn view(&self) -> View {
+        self.view.clone()
+    }
+
+    /// Returns the view of one user's tasks.
+    pub fn as_user(&self, user: &str) -> View {
+        self.view.of_user(user)
+    }
+
     /// Opens a store in memory, whose content is lost when it is closed.
     pub fn in_memory(options: Options) -> Result<Self> {
         let entropy = Arc::new(Entropy::from_system()?);
@@ -108,7 +133,7 @@ impl Engine {
     /// Returns a handle on an open store.
     #[cfg(all(test, not(shuttle)))]
     pub(crate) fn on(inner: Arc<Inner>) -> Self {
-        Self { inner, context: None, cancel: Cancel::NEVER }
+        Self::of(View::of_all(inner))
     }
 
     fn start(
@@ -164,7 +189,7 @@ impl Engine {
             hooks_ended: AtomicBool::new(false),
             threads: Mutex::new(threads),
         };
-        let engine = Self { inner: Arc::new(inner), context: None, cancel: Cancel::NEVER };
+        let engine = Self::of(View::of_all(Arc::new(inner)));
         if writes {
             engine.create_store_log()?;
             engine.delete_imports()?;
@@ -302,152 +327,9 @@ impl Engine {
         Err(Error::new(ErrorKind::Conflict, message))
     }
 
-    /// Returns a task, on its active lineage.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`: there is no task of this id.
-    pub fn task(&self, id: &str) -> Result<Task> {
-        let task = self.task_no(id)?;
-        Task::of(self, task)
-    }
-
-    pub(crate) fn task_no(&self, id: &str) -> Result<TaskNo> {
-        self.inner.catalog.find_for(id, Viewer::ALL)
-    }
-
-    /// Returns the point that an address names.
-    ///
-    /// # Errors
-    ///
-    /// `Invalid`: it is not an address, several checkpoint ids begin so, or the offset is past the
-    /// head. `NotFound`: the task, lineage, label or checkpoint does not exist.
-    pub fn point(&self, address: &str) -> Result<Point> {
-        self.inner.catalog.point(address, Viewer::ALL)
-    }
-
-    /// Returns the state of a point, folded by a reducer.
-    ///
-    /// # Errors
-    ///
-    /// `Corrupt`: events cannot be read. Otherwise errors of the reducer.
-    pub fn state<R: Reducer>(&self, reducer: &R, point: &Point) -> Result<R::State> {
-        let place = (point.no, point.lineage, point.offset);
-        self.folded(reducer, place, None)
-    }
-
-    /// Returns the state of a point, folded by a registered reducer, in the encoding of the
-    /// reducer.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`: no reducer of that name is registered, see [`Options::reducer`]. Others as
-    /// [`Engine::state`].
-    pub fn encoded_state(&self, reducer: &str, point: &Point) -> Result<Vec<u8>> {
-        let mut registered = self.inner.options.reducers.iter();
-        let Some(reducer) = registered.find(|registered| registered.id().0 == reducer) else {
-            let text = format!(
-                "this program has no reducer `{reducer}`: ask one that registers it, as \
-                 `milepost serve` does with `langgraph.thread`"
-            );
-            return Err(Error::not_found(text));
-        };
-        reducer.encoded(&self.catalog(), (point.no, point.lineage, point.offset))
-    }
-
-    /// Returns the state of a point, folded by the built-in reducer. States of checkpoints are
-    /// cached: see [`Options::keep_states`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Engine::state`].
-    pub fn run_state(&self, point: &Point) -> Result<RunState> {
-        let inner = &self.inner;
-        let place = (point.no, point.lineage, point.offset);
-        inner.catalog.readable(place)?;
-        let forgotten = inner.kept.forgotten();
-        let seed = || -> Result<_> {
-            let inherited = inner.catalog.inherited(point.no, point.lineage)?;
-            Ok(inner.kept.before((point.no, point.offset), inherited))
-        };
-        if point.checkpoint.is_none() {
-            return self.folded(&RunReducer, place, seed()?);
-        }
-        if let Some(state) = inner.kept.get(place) {
-            return Ok(state);
-        }
-        let state = self.folded(&RunReducer, place, seed()?)?;
-        if let Some(bytes) = inner.kept.put(place, &state, forgotten) {
-            inner.options.hooks.alert(&Alert {
-                kind: AlertKind::StatesKept,
-                task: None,
-                message: format!("the kept states of checkpoints take {bytes} bytes"),
-            });
-        }
-        Ok(state)
-    }
-
-    fn folded<R: Reducer>(
-        &self,
-        reducer: &R,
-        place: (TaskNo, LineageId, Offset),
-        seed: Option<(Offset, R::State)>,
-    ) -> Result<R::State> {
-        let folding = Stopwatch::start();
-        let state = state_from(&self.catalog(), reducer, place, seed)?;
-        self.inner.meters.fold_us.record(folding.us());
-        if folding.us() > SLOW_FOLD_US {
-            let (task, lineage, _) = place;
-            let missing = BackgroundJob::Missing(LogId::lineage(task, lineage));
-            // Without room in the queue, the next slow fold tries again.
-            let _ = self.inner.jobs.try_send(missing);
-        }
-        Ok(state)
-    }
-
-    /// Returns the reader of a state's sequences.
-    pub fn chunks(&self) -> Arc<dyn Chunks> {
-        Arc::new(LogChunks::reading(&self.catalog()))
-    }
-
-    /// Returns the event at a point, and the chain hash after it.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`: the point is the head, or retention removed the event.
-    pub fn event(&self, point: &Point) -> Result<(Event, Hash)> {
-        let event = self.event_alone(point)?;
-        let behind = point.offset + 1;
-        Ok((event, self.inner.hash_at(point.no, point.lineage, behind)?))
-    }
-
-    /// Returns the event at a point.
-    pub(crate) fn event_alone(&self, point: &Point) -> Result<Event> {
-        let place = (point.no, point.lineage, point.offset);
-        self.inner.catalog.readable(place)?;
-        let lineage = Lineage::new(self, point.no, point.lineage, None)?;
-        let event = lineage.read(point.offset..=point.offset)?.next();
-        event.ok_or_else(|| {
-            Error::not_found(format!("there is no event at {point}, which is the head"))
-        })?
-    }
-
-    /// Returns the point that an address names.
-    ///
-    /// # Errors
-    ///
-    /// As [`Engine::point`].
-    pub fn resolve(&self, address: &Address) -> Result<Point> {
-        self.inner.catalog.resolve(address, Viewer::ALL)
-    }
-
     /// Returns the maximum size of an event's body, in bytes.
     pub fn event_max(&self) -> usize {
         self.inner.options.event_max
-    }
-
-    pub(crate) fn check_writable(&self) -> Result<()> {
-        self.inner.catalog.log().check_writable()
     }
 
     /// Delivers the queued events to the hooks, and waits for the calls that they have queued, as

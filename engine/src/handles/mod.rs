@@ -19,6 +19,7 @@ pub(crate) mod options;
 pub(crate) mod participant;
 pub(crate) mod participation;
 pub(crate) mod proof;
+pub(crate) mod reads;
 pub(crate) mod run_control;
 pub(crate) mod states;
 pub(crate) mod store;

@@ -112,14 +112,4 @@ impl Integrity<'_> {
         anchor.check(&self.engine.inner.catalog, self.engine.inner.store)
     }
 
-    /// Returns the chain hash before the event at a point.
-    ///
-    /// # Errors
-    ///
-    /// `Corrupt`: events cannot be read.
-    pub fn hash_at(&self, point: &Point) -> Result<Hash> {
-        let place = (point.no, point.lineage, point.offset);
-        self.engine.inner.catalog.readable(place)?;
-        self.engine.inner.hash_at(point.no, point.lineage, point.offset)
-    }
 }

@@ -78,7 +78,7 @@ impl Query<'_> {
     /// - `Invalid`: the good point is not before the bad one in its history.
     /// - `NotFound`: retention trimmed it.
     pub fn bisect(&self, good: Option<&Point>, bad: &Point) -> Result<Bisect> {
-        let catalog = &self.engine.inner.catalog;
+        let catalog = &self.view.inner.catalog;
         catalog.readable((bad.no, bad.lineage, bad.offset))?;
         let ancestry = Ancestry::of(catalog, bad.no, bad.lineage)?;
         let from = match good {

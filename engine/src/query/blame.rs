@@ -79,7 +79,7 @@ impl Query<'_> {
                 "every entry changes the list `{pointer}`: name one of them, as in `{pointer}/0`"
             )));
         }
-        let catalog = &self.engine.catalog();
+        let catalog = &self.view.catalog();
         catalog.readable((point.no, point.lineage, point.offset))?;
         let ancestry = Ancestry::of(catalog, point.no, point.lineage)?;
         let search = Search {

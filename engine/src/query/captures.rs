@@ -43,8 +43,8 @@ impl Query<'_> {
     ///
     /// `NotFound`: there is no such task. `Corrupt`: an event cannot be read.
     pub fn captures(&self, task: &str, most: usize) -> Result<Vec<CaptureAt>> {
-        let no = self.engine.task_no(task)?;
-        let catalog = &self.engine.inner.catalog;
+        let no = self.view.task_no(task)?;
+        let catalog = &self.view.inner.catalog;
         if !base::has_captures(catalog, no)? {
             return Ok(Vec::new());
         }
@@ -62,7 +62,7 @@ impl Query<'_> {
         most: usize,
         found: &mut HashMap<Hash, CaptureAt>,
     ) -> Result<()> {
-        let catalog = &self.engine.inner.catalog;
+        let catalog = &self.view.inner.catalog;
         let log = LogId::lineage(no, lineage);
         let base = catalog.base(no, lineage)?;
         if let Some(base) = &base

@@ -31,7 +31,7 @@ impl Query<'_> {
     ///
     /// `Unavailable`: the store is closed.
     pub fn task_versions(&self) -> Result<Vec<TaskVersion>> {
-        let log = self.engine.inner.catalog.log();
+        let log = self.view.inner.catalog.log();
         let mut hashers: HashMap<TaskNo, DefaultHasher> = HashMap::new();
         log.walk(&keys::all(KeyKind::Head), &mut |key, value| {
             let hasher = hashers.entry(keys::log_of(key).task).or_default();
@@ -58,12 +58,12 @@ impl Query<'_> {
     ///
     /// As [`Query::summaries`].
     pub fn summary_of(&self, task: TaskNo) -> Result<Option<TaskSummary>> {
-        let catalog = &self.engine.inner.catalog;
+        let catalog = &self.view.inner.catalog;
         let info = match catalog.task(task).and_then(|entry| catalog.task_info(task, entry)) {
             Ok(info) => info,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        self.engine.view().summary_or_reason(info)
+        self.summary_or_reason(info)
     }
 }

@@ -11,14 +11,13 @@ use crate::commit::committer::Request;
 use crate::commit::conditions;
 use crate::conditions::Conditions;
 use crate::handles::audit::AuditEvent;
-use crate::handles::engine::Engine;
 use crate::handles::lineage::Lineage;
 use crate::handles::task::Task;
 use crate::handles::view::View;
 use crate::history::events::Ancestry;
 use crate::history::point::Point;
 
-impl Engine {
+impl View {
     /// Opens a new lineage at a point. The active lineage stays the same.
     ///
     /// # Errors
@@ -31,9 +30,9 @@ impl Engine {
         self.open_branch(point, description, &Conditions::new())
     }
 
-    /// Opens a new lineage at a point, as [`Engine::branch`], under conditions. With `activate` it
+    /// Opens a new lineage at a point, as [`View::branch`], under conditions. With `activate` it
     /// becomes the active lineage, all in one commit. Files stay as they are. An
-    /// [undo](Engine::undo) returns to the lineage before.
+    /// [undo](View::undo) returns to the lineage before.
     ///
     /// If a branch was opened so under the same key, at this point or before it, that lineage is
     /// returned, and nothing is made active. An expected head is that of the lineage that is active
@@ -41,7 +40,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// As [`Engine::branch`]. `Conflict`: the head is not the expected one, or the key was used for
+    /// As [`View::branch`]. `Conflict`: the head is not the expected one, or the key was used for
     /// something else. `Invalid`: a hook refuses.
     pub fn branch_by(
         &self,
@@ -121,7 +120,7 @@ impl Engine {
         Ok(task.lineage().clone())
     }
 
-    /// Opens a new lineage at a point, as [`Engine::branch`], and appends events to it, with the
+    /// Opens a new lineage at a point, as [`View::branch`], and appends events to it, with the
     /// checkpoint of the append, all in one commit. The active lineage stays the same.
     ///
     /// If a branch at the point already has an append with the same idempotency key, that branch is
@@ -147,7 +146,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// As [`Engine::branch`] and [`Lineage::append`]. `Invalid`: the append expects a head, or
+    /// As [`View::branch`] and [`Lineage::append`]. `Invalid`: the append expects a head, or
     /// changes the control of the run, or each event has its own key, or a hook refuses the
     /// checkpoint.
     pub fn branch_with(
@@ -310,19 +309,5 @@ impl Engine {
             Ok(())
         })?;
         Ok(found)
-    }
-}
-
-impl View {
-    /// Opens a lineage at a point under conditions: see [`Engine::branch_by`].
-    pub fn branch_by(
-        &self,
-        point: &Point,
-        description: Option<&str>,
-        activate: bool,
-        conditions: &Conditions,
-    ) -> Result<Lineage> {
-        self.shown(point)?;
-        self.engine().branch_by(point, description, activate, conditions)
     }
 }

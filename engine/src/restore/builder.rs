@@ -5,12 +5,10 @@ use std::sync::Arc;
 use milepost_codec::{Error, Result, Scope};
 
 use crate::conditions::Conditions;
-use crate::handles::engine::Engine;
 use crate::handles::lineage::Lineage;
 use crate::handles::participant::Participant;
 use crate::handles::task::Task;
 use crate::handles::view::View;
-use crate::history::catalog::Viewer;
 use crate::history::point::Point;
 
 /// A restore of a point, an undo of the last restore, a switch to a lineage, or a redo. Nothing
@@ -33,8 +31,7 @@ use crate::history::point::Point;
 /// ```
 #[must_use = "nothing is restored before `run`"]
 pub struct Restore<'a> {
-    engine: &'a Engine,
-    viewer: Viewer<'a>,
+    view: &'a View,
     to: Target<'a>,
     scope: Option<Scope>,
     description: Option<String>,
@@ -54,25 +51,25 @@ enum Target<'a> {
     Undone(&'a str),
 }
 
-impl Engine {
+impl View {
     /// Restores a point: opens a new lineage there, which becomes the active one. The lineage
     /// before it is not changed. Without participants this is one small durable append, regardless
     /// of the length of the history.
     pub fn restore<'a>(&'a self, point: &'a Point) -> Restore<'a> {
-        Restore::new(self, Viewer::ALL, Target::Point(point))
+        Restore::new(self, Target::Point(point))
     }
 
-    /// Undoes the last restore or [switch](Engine::switch) of a task: the lineage that was active
+    /// Undoes the last restore or [switch](View::switch) of a task: the lineage that was active
     /// before it becomes active again. A second call undoes the one before that, and
-    /// [`Engine::redo`] takes the undo back. If the restore also restored files, the
+    /// [`View::redo`] takes the undo back. If the restore also restored files, the
     /// participants that [joined](crate::restore::Restores::join) the task take part.
     pub fn undo<'a>(&'a self, task: &'a str) -> Restore<'a> {
-        Restore::new(self, Viewer::ALL, Target::Before(task))
+        Restore::new(self, Target::Before(task))
     }
 
     /// Switches a task to an existing lineage, which becomes the active one. No lineage is opened
     /// or changed, and files stay as they are: this is one small durable append. If the lineage is
-    /// active already, nothing is appended. An [undo](Engine::undo) returns to the lineage before.
+    /// active already, nothing is appended. An [undo](View::undo) returns to the lineage before.
     ///
     /// ```
     /// use milepost::{Engine, Options};
@@ -87,43 +84,21 @@ impl Engine {
     /// # Ok::<(), milepost::Error>(())
     /// ```
     pub fn switch<'a>(&'a self, lineage: &'a Lineage) -> Restore<'a> {
-        Restore::new(self, Viewer::ALL, Target::Lineage(lineage))
+        Restore::new(self, Target::Lineage(lineage))
     }
 
     /// Redoes the last undone restore or switch of a task: the lineage that the undo left becomes
     /// active again. A second call redoes the one before that. A restore, and a switch to another
     /// lineage, leave nothing to redo.
     pub fn redo<'a>(&'a self, task: &'a str) -> Restore<'a> {
-        Restore::new(self, Viewer::ALL, Target::Undone(task))
-    }
-}
-
-impl View {
-    /// Restores a point: see [`Engine::restore`].
-    pub fn restore<'a>(&'a self, point: &'a Point) -> Restore<'a> {
-        Restore::new(self.engine(), self.viewer(), Target::Point(point))
-    }
-
-    /// Undoes the last restore of a task: see [`Engine::undo`].
-    pub fn undo<'a>(&'a self, task: &'a str) -> Restore<'a> {
-        Restore::new(self.engine(), self.viewer(), Target::Before(task))
-    }
-
-    /// Switches a task to an existing lineage: see [`Engine::switch`].
-    pub fn switch<'a>(&'a self, lineage: &'a Lineage) -> Restore<'a> {
-        Restore::new(self.engine(), self.viewer(), Target::Lineage(lineage))
-    }
-
-    /// Redoes the last undone restore or switch of a task: see [`Engine::redo`].
-    pub fn redo<'a>(&'a self, task: &'a str) -> Restore<'a> {
-        Restore::new(self.engine(), self.viewer(), Target::Undone(task))
+        Restore::new(self, Target::Undone(task))
     }
 }
 
 impl<'a> Restore<'a> {
-    fn new(engine: &'a Engine, viewer: Viewer<'a>, to: Target<'a>) -> Self {
+    fn new(view: &'a View, to: Target<'a>) -> Self {
         let conditions = Conditions::new();
-        Self { engine, viewer, to, scope: None, description: None, conditions, with: Vec::new() }
+        Self { view, to, scope: None, description: None, conditions, with: Vec::new() }
     }
 
     /// Adds a participant, for example a folder. First the present is captured and marked. Then
@@ -164,15 +139,15 @@ impl<'a> Restore<'a> {
     pub fn target(&self) -> Result<Point> {
         match self.to {
             Target::Point(point) => {
-                self.engine.inner.catalog.owned(point, self.viewer)?;
+                self.view.inner.catalog.owned(point, self.view.viewer())?;
                 Ok(point.clone())
             }
-            Target::Before(task) => self.engine.undo_point(task, self.viewer),
+            Target::Before(task) => self.view.engine().undo_point(task, self.view.viewer()),
             Target::Lineage(lineage) => lineage.point(lineage.head()?.next),
             Target::Undone(task) => {
-                let no = self.engine.inner.catalog.find_for(task, self.viewer)?;
-                let lineage = self.engine.redo_target(no, task)?;
-                let lineage = Lineage::new(self.engine, no, lineage, None)?;
+                let no = self.view.inner.catalog.find_for(task, self.view.viewer())?;
+                let lineage = self.view.engine().redo_target(no, task)?;
+                let lineage = Lineage::new(&self.view.engine(), no, lineage, None)?;
                 lineage.point(lineage.head()?.next)
             }
         }
@@ -180,16 +155,16 @@ impl<'a> Restore<'a> {
 
     /// Returns `true` if [`run`](Restore::run) also restores files: that of an undo if the restore
     /// to undo did, and another one with participants, unless its scope is the state. A
-    /// [switch](Engine::switch), its undo and a redo restore none.
+    /// [switch](View::switch), its undo and a redo restore none.
     ///
     /// # Errors
     ///
     /// `NotFound`: the task does not exist, or retention dropped its active lineage.
     pub fn restores_files(&self) -> Result<bool> {
-        let catalog = &self.engine.inner.catalog;
+        let catalog = &self.view.inner.catalog;
         match self.to {
             Target::Point(_) => Ok(!self.with.is_empty() && self.scope != Some(Scope::State)),
-            Target::Before(task) => catalog.undo_takes_files(catalog.find_for(task, self.viewer)?),
+            Target::Before(task) => catalog.undo_takes_files(catalog.find_for(task, self.view.viewer())?),
             Target::Lineage(_) | Target::Undone(_) => Ok(false),
         }
     }
@@ -213,11 +188,12 @@ impl<'a> Restore<'a> {
     /// - `Unavailable`: another restore of the task is pending, or the restore to undo also
     ///   restored files and no workspace takes part. With the scope of the state none does.
     pub fn run(self) -> Result<Task> {
-        let Self { engine, viewer, scope, with, conditions, .. } = &self;
+        let Self { view, scope, with, conditions, .. } = &self;
+        let (engine, viewer) = (view.engine(), view.viewer());
         let description = self.description.as_deref();
         match self.to {
             Target::Point(point) => {
-                engine.inner.catalog.owned(point, *viewer)?;
+                engine.inner.catalog.owned(point, viewer)?;
                 let default = if with.is_empty() { Scope::State } else { Scope::All };
                 match scope.unwrap_or(default) {
                     Scope::State => engine.restore_state(point, description, conditions),
@@ -235,18 +211,18 @@ impl<'a> Restore<'a> {
                 Err(Error::invalid("an undo opens no lineage: it has no description"))
             }
             Target::Before(task) if with.is_empty() || scope.is_some() => {
-                engine.undo_joined((task, *viewer), scope.is_none(), conditions)
+                engine.undo_joined((task, viewer), scope.is_none(), conditions)
             }
             Target::Before(task) => {
-                let no = engine.inner.catalog.find_for(task, *viewer)?;
-                engine.undo_with((no, task), *viewer, (with, conditions))
+                let no = engine.inner.catalog.find_for(task, viewer)?;
+                engine.undo_with((no, task), viewer, (with, conditions))
             }
             _ if scope.is_some() || description.is_some() || !with.is_empty() => {
                 let why = "a switch and a redo leave files as they are, and open no lineage";
                 Err(Error::invalid(why))
             }
-            Target::Lineage(lineage) => engine.switch_for(lineage, *viewer, conditions),
-            Target::Undone(task) => engine.redo_for(task, *viewer, conditions),
+            Target::Lineage(lineage) => engine.switch_for(lineage, viewer, conditions),
+            Target::Undone(task) => engine.redo_for(task, viewer, conditions),
         }
     }
 }

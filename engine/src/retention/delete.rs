@@ -2,12 +2,11 @@
 
 use milepost_codec::{Deleted, LineageId, LogId, Result};
 
-use super::Retention;
+use super::{Retention, ViewRetention};
 use super::plan::each_task;
 use crate::handles::audit;
-use crate::history::catalog::Viewer;
 
-impl Retention<'_> {
+impl ViewRetention<'_> {
     /// Deletes a task: it no longer exists for any call, and its name is free. A tombstone without
     /// the name stays. The next compaction removes its bytes from the disk.
     ///
@@ -16,27 +15,25 @@ impl Retention<'_> {
     /// - `NotFound`: the task does not exist.
     /// - `Unavailable`: a restore of it is pending.
     pub fn delete_task(&self, id: &str) -> Result<()> {
-        self.delete_task_for(id, Viewer::ALL)
-    }
-
-    /// Deletes a task if `viewer` owns it, checked under the structure lock.
-    pub(crate) fn delete_task_for(&self, id: &str, viewer: Viewer<'_>) -> Result<()> {
-        let inner = &self.engine.inner;
+        let inner = &self.view.inner;
         let structure = inner.structure()?;
-        let task = inner.catalog.find_for(id, viewer)?;
+        let task = inner.catalog.find_for(id, self.view.viewer())?;
         let entry = inner.catalog.task(task)?;
         inner.catalog.goes_on(task)?;
-        let mut append = self.engine.log_append(LogId::STORE, inner.store);
+        let mut append = self.view.log_append(LogId::STORE, inner.store);
         let deleted = Deleted { task, opened: entry.opened, origin: entry.origin };
         append.control(&deleted.into(), inner.now_us())?;
         // Reported while the name is still known.
-        audit::AuditEvent::of("task_deleted", task, LineageId(0)).tell(self.engine);
+        audit::AuditEvent::of("task_deleted", task, LineageId(0)).tell(self.view);
         inner.commit(append)?;
         drop(structure);
         inner.withdraw(task);
         Ok(())
     }
 
+}
+
+impl Retention<'_> {
     /// Deletes all tasks of a user and returns their number. `progress` gets the number of
     /// processed tasks and the total.
     ///

@@ -7,14 +7,14 @@ use milepost_codec::{
     check_size,
 };
 
-use super::Retention;
+use super::ViewRetention;
 use crate::handles::audit;
 use crate::history::catalog::Catalog;
 use crate::history::erased::is_erasable;
 use crate::history::events::Ancestry;
 use crate::history::point::Point;
 
-impl Retention<'_> {
+impl ViewRetention<'_> {
     /// Erases the body of the event at a point permanently. Its header and the hash of its body
     /// stay, so the chain verifies. The next compaction removes the bytes from the disk. Has no
     /// effect on an erased event.
@@ -26,8 +26,9 @@ impl Retention<'_> {
     /// - `Conflict`: a lineage begins with a base whose state includes it.
     pub fn erase(&self, point: &Point, reason: Option<&str>) -> Result<()> {
         check_size("a reason", reason.map_or(0, str::len), TEXT_MAX)?;
-        let inner = &self.engine.inner;
-        let catalog = &self.engine.catalog();
+        let inner = &self.view.inner;
+        let catalog = &self.view.catalog();
+        self.view.shown(point)?;
         let _structure = inner.structure()?;
         let (task, offset) = (point.no, point.offset);
         catalog.readable((task, point.lineage, offset))?;
@@ -53,7 +54,7 @@ impl Retention<'_> {
         self.commit_control(task, vec![erased.into()])?;
         catalog.now_erased(task, owner, offset);
         inner.withdraw(task);
-        audit::AuditEvent::of("event_erased", task, owner).tell(self.engine);
+        audit::AuditEvent::of("event_erased", task, owner).tell(self.view);
         Ok(())
     }
 }

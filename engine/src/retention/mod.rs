@@ -26,7 +26,6 @@ mod plan;
 mod policy;
 mod reachability;
 mod unmark;
-mod view;
 
 pub use apply::{RetentionReport, TaskRetained};
 pub use captures::CapturesPlan;
@@ -38,18 +37,45 @@ pub use policy::Policy;
 
 pub use milepost_store::CompactionStep;
 
-use crate::handles::engine::Engine;
+use std::ops::Deref;
 
-/// Removal of content, and pins: see [`Engine::retention`].
+use crate::handles::engine::Engine;
+use crate::handles::view::View;
+
+/// Pins, and removal of content on request, for the tasks of a view: see [`View::retention`].
+#[derive(Debug, Clone, Copy)]
+pub struct ViewRetention<'a> {
+    view: &'a View,
+}
+
+/// Retention of a whole store: see [`Engine::retention`]. It dereferences to that of single
+/// checkpoints, events and tasks.
 #[derive(Debug, Clone, Copy)]
 pub struct Retention<'a> {
+    of_view: ViewRetention<'a>,
     engine: &'a Engine,
 }
 
+impl<'a> Deref for Retention<'a> {
+    type Target = ViewRetention<'a>;
+
+    fn deref(&self) -> &ViewRetention<'a> {
+        &self.of_view
+    }
+}
+
+impl View {
+    /// Returns the operations that remove checkpoints, events and tasks on request, and those that
+    /// pin checkpoints to protect them from policies.
+    pub fn retention(&self) -> ViewRetention<'_> {
+        ViewRetention { view: self }
+    }
+}
+
 impl Engine {
-    /// Returns the operations that remove checkpoints, events and tasks, by a policy or on request,
-    /// and those that pin checkpoints to protect them from policies.
+    /// Returns the operations that remove content by a policy or a user's tasks, compact the store,
+    /// and those of [`View::retention`].
     pub fn retention(&self) -> Retention<'_> {
-        Retention { engine: self }
+        Retention { of_view: self.view_ref().retention(), engine: self }
     }
 }

@@ -6,9 +6,9 @@ use milepost_codec::{
 use milepost_store::index::PinEntry;
 use milepost_store::index::keys::{self, KeyKind};
 
-use super::Retention;
+use super::ViewRetention;
 use crate::commit::committer::Request;
-use crate::history::catalog::{Catalog, Viewer};
+use crate::history::catalog::Catalog;
 use crate::history::checkpoint::Checkpoint;
 
 /// A pinned checkpoint.
@@ -23,7 +23,7 @@ pub struct Pin {
     pub time_us: u64,
 }
 
-impl Retention<'_> {
+impl ViewRetention<'_> {
     /// Pins a checkpoint: no policy removes it, or the events that it needs.
     ///
     /// # Errors
@@ -33,7 +33,7 @@ impl Retention<'_> {
     pub fn pin(&self, checkpoint: &CheckpointId, reason: Option<&str>) -> Result<()> {
         check_size("a reason", reason.map_or(0, str::len), TEXT_MAX)?;
         // Held so that no cleanup removes the checkpoint before it is pinned.
-        let _structure = self.engine.inner.structure()?;
+        let _structure = self.view.inner.structure()?;
         let (task, found) = self.pinnable(checkpoint)?;
         let pinned = Pinned { checkpoint: found.id, reason: reason.map(str::to_owned) };
         self.commit_control(task, vec![pinned.into()])
@@ -45,9 +45,9 @@ impl Retention<'_> {
     ///
     /// `NotFound`: the checkpoint does not exist.
     pub fn unpin(&self, checkpoint: &CheckpointId) -> Result<()> {
-        let _structure = self.engine.inner.structure()?;
+        let _structure = self.view.inner.structure()?;
         let (task, found) = self.pinnable(checkpoint)?;
-        if !self.engine.inner.catalog.is_pinned(task, &found.id)? {
+        if !self.view.inner.catalog.is_pinned(task, &found.id)? {
             return Ok(());
         }
         let unpinned = Unpinned { checkpoint: found.id };
@@ -60,25 +60,25 @@ impl Retention<'_> {
     ///
     /// `NotFound`: the task does not exist.
     pub fn pins(&self, task: &str) -> Result<Vec<Pin>> {
-        self.engine.inner.catalog.pins(self.engine.task_no(task)?)
+        self.view.inner.catalog.pins(self.view.task_no(task)?)
     }
 
     fn pinnable(&self, checkpoint: &CheckpointId) -> Result<(TaskNo, Checkpoint)> {
-        let catalog = &self.engine.inner.catalog;
-        let found = catalog.checkpoint_named(&checkpoint.to_string(), Viewer::ALL)?;
-        Ok((catalog.find_for(&found.task, Viewer::ALL)?, found))
+        let catalog = &self.view.inner.catalog;
+        let found = catalog.checkpoint_named(&checkpoint.to_string(), self.view.viewer())?;
+        Ok((catalog.find_for(&found.task, self.view.viewer())?, found))
     }
 
     /// Commits events to a task's control log.
     pub(super) fn commit_control(&self, task: TaskNo, events: Vec<Control>) -> Result<()> {
         let request = self.control_request(task, events)?;
-        self.engine.inner.commit(request).map(|_| ())
+        self.view.inner.commit(request).map(|_| ())
     }
 
     pub(crate) fn control_request(&self, task: TaskNo, events: Vec<Control>) -> Result<Request> {
-        let inner = &self.engine.inner;
+        let inner = &self.view.inner;
         let origin = inner.catalog.task(task)?.origin;
-        let mut append = self.engine.log_append(LogId::control(task), origin);
+        let mut append = self.view.log_append(LogId::control(task), origin);
         for event in events {
             append.control(&event, inner.now_us())?;
         }

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 
 use milepost_codec::{CheckpointId, Error, ErrorKind, Json, RemovedMark, Result, TaskNo};
 
-use super::Retention;
+use super::ViewRetention;
 use super::apply::MARKS_EACH;
-use crate::history::catalog::Viewer;
 use crate::history::checkpoint::Checkpoint;
 use crate::history::lists::CheckpointQuery;
 
-impl Retention<'_> {
+impl ViewRetention<'_> {
     /// Removes checkpoints, and the data attached to them alone. Their events stay until a cleanup
     /// finds them unneeded.
     ///
@@ -21,12 +20,12 @@ impl Retention<'_> {
     /// - `NotFound`: a checkpoint does not exist.
     /// - `Conflict`: a checkpoint is pinned.
     pub fn unmark(&self, checkpoints: &[CheckpointId]) -> Result<()> {
-        let inner = &self.engine.inner;
+        let inner = &self.view.inner;
         let _structure = inner.structure()?;
         let mut by_task: BTreeMap<TaskNo, Vec<RemovedMark>> = BTreeMap::new();
         for id in checkpoints {
-            let found = inner.catalog.checkpoint_named(&id.to_string(), Viewer::ALL)?;
-            let task = inner.catalog.find_for(&found.task, Viewer::ALL)?;
+            let found = inner.catalog.checkpoint_named(&id.to_string(), self.view.viewer())?;
+            let task = inner.catalog.find_for(&found.task, self.view.viewer())?;
             if inner.catalog.is_pinned(task, id)? {
                 return Err(Error::new(ErrorKind::Conflict, format!("checkpoint {id} is pinned")));
             }
@@ -72,37 +71,23 @@ impl Retention<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Query::checkpoints`](crate::query::Query::checkpoints) and [`Retention::unmark`].
+    /// As [`Query::checkpoints`](crate::query::Query::checkpoints) and [`ViewRetention::unmark`].
     pub fn unmark_all(&self, query: &CheckpointQuery) -> Result<u64> {
-        self.unmark_all_for(query, Viewer::ALL)
-    }
-
-    /// Removes all checkpoints of a query that a viewer may see, except pinned ones.
-    pub(super) fn unmark_all_for(
-        &self,
-        query: &CheckpointQuery,
-        viewer: Viewer<'_>,
-    ) -> Result<u64> {
-        let found = self.unpinned(query, viewer)?;
+        let found = self.unpinned(query)?;
         let ids: Vec<CheckpointId> = found.iter().map(|(_, found)| found.id).collect();
         self.unmark(&ids)?;
         Ok(ids.len() as u64)
     }
 
-    /// Returns the checkpoints that a query finds, that a viewer may see and that are not pinned,
-    /// each with its task.
-    pub(super) fn unpinned(
-        &self,
-        query: &CheckpointQuery,
-        viewer: Viewer<'_>,
-    ) -> Result<Vec<(TaskNo, Checkpoint)>> {
+    /// Returns the checkpoints that a query finds and that are not pinned, each with its task.
+    pub(super) fn unpinned(&self, query: &CheckpointQuery) -> Result<Vec<(TaskNo, Checkpoint)>> {
         let mut query = CheckpointQuery { limit: Some(MARKS_EACH), cursor: None, ..query.clone() };
         let mut found = Vec::new();
         loop {
-            let page = self.engine.inner.catalog.checkpoints(&query, viewer)?;
+            let page = self.view.inner.catalog.checkpoints(&query, self.view.viewer())?;
             for checkpoint in page.items {
-                let task = self.engine.task_no(&checkpoint.task)?;
-                if !self.engine.inner.catalog.is_pinned(task, &checkpoint.id)? {
+                let task = self.view.task_no(&checkpoint.task)?;
+                if !self.view.inner.catalog.is_pinned(task, &checkpoint.id)? {
                     found.push((task, checkpoint));
                 }
             }
