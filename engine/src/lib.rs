@@ -75,8 +75,9 @@ pub mod transfer;
 mod verification;
 
 pub use commit::append::{Append, Appended};
-pub use commit::each_keyed::{AppendedEach, KeyedEvent};
+pub use commit::each_keyed::KeyedEvent;
 pub use commit::subscribe::Subscription;
+pub use handles::append::IntoAppend;
 pub use handles::engine::Engine;
 pub use handles::hooks::Hook;
 pub use handles::lineage::Lineage;

@@ -16,7 +16,7 @@ use milepost_store::{Log, put_body, stored_apart};
 use smallvec::{SmallVec, smallvec};
 
 use crate::commit::committer::{CommitResult, LogAppend, Marked};
-use crate::commit::each_keyed::EventKeys;
+use crate::commit::each_keyed::{EventKeys, KeyedEvent};
 use crate::conditions::Conditions;
 use crate::context::Context;
 use crate::history::checkpoint::Mark;
@@ -63,6 +63,7 @@ pub struct Append {
     event_keys: Option<EventKeys>,
     context: Context,
     mark: Option<Mark>,
+    after_capture: bool,
 }
 
 impl Append {
@@ -159,6 +160,30 @@ impl Append {
         self
     }
 
+    /// Adds a capture by each participant of the task before the events, in the same commit. For an
+    /// operation that may change what participants capture, such as a tool call. Such an append has
+    /// neither a mark, which has captures of its own, nor a key: a repetition would have other
+    /// captures.
+    #[must_use]
+    pub fn after_capture(mut self) -> Self {
+        self.after_capture = true;
+        self
+    }
+
+    /// Returns `true` if captures precede the events.
+    pub(crate) fn is_after_capture(&self) -> bool {
+        self.after_capture
+    }
+
+    /// Refuses captures before an append that has a key or a mark.
+    pub(crate) fn check_capture(&self) -> Result<()> {
+        if self.after_capture && (self.has_key() || self.mark.is_some()) {
+            let why = "captures precede an append without a mark and without an idempotency key";
+            return Err(Error::invalid(why));
+        }
+        Ok(())
+    }
+
     pub(crate) fn mark_given(&self) -> Option<&Mark> {
         self.mark.as_ref()
     }
@@ -205,6 +230,7 @@ impl Append {
             event_keys: None,
             context: self.context.clone(),
             mark: self.mark.clone(),
+            after_capture: self.after_capture,
         }
     }
 
@@ -223,10 +249,11 @@ impl Append {
     /// Returns `true` if the append only writes: it marks no checkpoint, so no hook is asked and no
     /// folder is captured, it has no keys of single events, which are looked up first, and it
     /// changes neither run control nor phase, which the engine also keeps in memory.
-    /// [`Task::try_submit`](crate::Task::try_submit) takes such appends.
+    /// [`Lineage::try_submit`](crate::Lineage::try_submit) takes such appends.
     pub fn is_plain(&self) -> bool {
         let changes = self.control_changes().next().is_some() || self.phase_entered().is_some();
-        self.mark_given().is_none() && self.event_keys.is_none() && !changes
+        let is_observed = self.mark.is_some() || self.after_capture;
+        !is_observed && self.event_keys.is_none() && !changes
     }
 
     /// Returns the events.
@@ -279,7 +306,7 @@ impl Append {
     ) -> Result<()> {
         self.check()?;
         if self.event_keys.as_ref().is_some_and(|keys| keys.new_up_to.is_none()) {
-            let why = "keys of single events are looked up first: use append or append_each";
+            let why = "keys of single events are looked up first: use append";
             return Err(Error::invalid(why));
         }
         let mut header = self.context.header(to.caller(), 0, now_us);
@@ -424,12 +451,12 @@ from_bodies! {
 }
 
 /// Result of an append.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Appended {
-    /// The offset of the first event.
+    /// The offset of the first new event, or of the first given one if none is new.
     pub first: Offset,
-    /// The number of events, without the checkpoint.
+    /// The number of new events, without the checkpoint.
     pub count: u32,
     /// The head after the last event, and after the checkpoint if there is one. The hash is zero if
     /// the append was a repetition of one that has since been trimmed.
@@ -438,8 +465,12 @@ pub struct Appended {
     pub checkpoint: Option<CheckpointId>,
     /// The commit that made the events durable.
     pub seq: Seq,
-    /// Set if an earlier append with the same key appended the events.
+    /// Set if an earlier append with the same key appended the events, or each event has its own
+    /// key and none is new. The head is then that after the last of the given events.
     pub repeated: bool,
+    /// The place of each given event, in their order, if [each has its own
+    /// key](Append::each_keyed); otherwise empty.
+    pub events: Vec<KeyedEvent>,
 }
 
 /// A committed append and the mark that it made.
@@ -470,7 +501,8 @@ impl Appended {
         let marks = u64::from(done.checkpoint.is_some());
         let count = done.repeated.unwrap_or((head.next - first - marks) as u32);
         let repeated = done.repeated.is_some();
-        Self { first, count, head, seq: done.seq, checkpoint: done.checkpoint, repeated }
+        let (seq, checkpoint, events) = (done.seq, done.checkpoint, Vec::new());
+        Self { first, count, head, checkpoint, seq, repeated, events }
     }
 }
 

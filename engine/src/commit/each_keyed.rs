@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use milepost_codec::{Body, Error, ErrorKind, LogKind, Offset, Result};
 
-use super::append::{Append, Appended};
+use super::append::Append;
 use super::committer::LogAppend;
 use crate::history::catalog::Catalog;
 
@@ -21,18 +21,6 @@ pub(crate) struct EventKeys {
     pub(crate) keys: Vec<String>,
     /// The head up to which the lineage has none of these keys; `None` before they are looked up.
     pub(crate) new_up_to: Option<Offset>,
-}
-
-/// Result of an append of which each event has its own key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct AppendedEach {
-    /// The new events. Without new events, `repeated` is set, `count` is 0, `first` is the offset
-    /// of the first given event, and `head` follows the last of the given events, and the
-    /// checkpoint if the append has one and it follows that event.
-    pub appended: Appended,
-    /// The place of each given event, in their order.
-    pub events: Vec<KeyedEvent>,
 }
 
 /// The place of an event that has its own key.
@@ -48,13 +36,6 @@ pub struct KeyedEvent {
 impl KeyedEvent {
     pub(crate) fn at(offset: Offset, repeated: bool) -> Self {
         Self { offset, repeated }
-    }
-}
-
-impl From<Appended> for AppendedEach {
-    /// Converts the result of an append whose events have no keys of their own.
-    fn from(appended: Appended) -> Self {
-        Self { appended, events: Vec::new() }
     }
 }
 
@@ -91,7 +72,7 @@ impl Append {
     /// at the same time append an event of both once.
     ///
     /// The mark of such an append follows the new events; without new events, nothing is marked.
-    /// [`Task::append_each`](crate::Task::append_each) tells which events are new.
+    /// [`Appended::events`](crate::Appended::events) tells which events are new.
     ///
     /// ```
     /// use milepost::events::Message;
@@ -102,10 +83,10 @@ impl Append {
     /// let said = |texts: &[&str]| {
     ///     Append::each_keyed(texts.iter().map(|text| (*text, Message::text("user", text))))
     /// };
-    /// task.append_each(said(&["one", "two"]))?;
-    /// let done = task.append_each(said(&["two", "three"]))?;
+    /// task.append(said(&["one", "two"]))?;
+    /// let done = task.append(said(&["two", "three"]))?;
     /// let repeated: Vec<_> = done.events.iter().map(|event| event.repeated).collect();
-    /// assert_eq!((repeated, done.appended.count), (vec![true, false], 1));
+    /// assert_eq!((repeated, done.count), (vec![true, false], 1));
     /// # Ok::<(), milepost::Error>(())
     /// ```
     pub fn each_keyed<K: Into<String>, B: Into<Body>>(

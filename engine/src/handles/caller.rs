@@ -21,16 +21,15 @@ impl Engine {
     /// erasure there is no other way to set them.
     #[must_use]
     pub fn with_context(&self, context: Context) -> Self {
-        Self::of(View { context: Some(Arc::new(context)), ..self.view() })
+        Self::of(self.with(Some(Arc::new(context)), &self.cancel))
     }
 
     /// Returns a handle on the same store whose calls a flag cancels, in place of the flag that it
     /// carried before.
     #[must_use]
     pub fn with_cancel(&self, cancel: &Cancel) -> Self {
-        Self::of(View { cancel: cancel.clone(), ..self.view() })
+        Self::of(self.with(self.context.clone(), cancel))
     }
-
 }
 
 impl View {

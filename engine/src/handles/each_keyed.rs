@@ -4,9 +4,8 @@ use milepost_codec::{Error, Head, Offset, Result};
 
 use crate::commit::append::{Append, Appended, Committed};
 use crate::commit::dedup::KeyUse;
-use crate::commit::each_keyed::{AppendedEach, EventKeys, Given, KeyedEvent, is_key_used};
+use crate::commit::each_keyed::{EventKeys, Given, KeyedEvent, is_key_used};
 use crate::handles::lineage::Lineage;
-use crate::handles::task::Task;
 
 /// The events of an append, and the keys that are known already.
 struct LookedUp {
@@ -16,54 +15,9 @@ struct LookedUp {
     rest: Append,
 }
 
-impl Task {
-    /// Appends events that each have their own key, as [`Task::append`]. Returns which of them are
-    /// new, and where the others are. An append whose events have no keys of their own is appended
-    /// as by [`Task::append`], and the result has no list of events.
-    ///
-    /// # Errors
-    ///
-    /// As [`Task::append`]. `Conflict`: a key was used for other content. `Invalid`: the append has
-    /// a key, too, or one of the events changes the control of the run.
-    pub fn append_each(&self, append: impl Into<Append>) -> Result<AppendedEach> {
-        let append = append.into();
-        match append.is_each_keyed() {
-            true => self.lineage().each(&append, &|rest| self.append_captured(rest)),
-            false => self.append(append).map(AppendedEach::from),
-        }
-    }
-}
-
 impl Lineage {
-    /// Appends events, as [`Lineage::append`], for a program that keeps them to append them again
-    /// after a failure.
-    pub fn append_ref(&self, append: &Append) -> Result<Appended> {
-        match append.is_each_keyed() {
-            true => self.append_each(append.clone()).map(|each| each.appended),
-            false => self.append_marked(append).map(|committed| committed.appended),
-        }
-    }
-
-    /// Appends events that each have their own key, as [`Lineage::append`] and
-    /// [`Task::append_each`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Task::append_each`].
-    pub fn append_each(&self, append: impl Into<Append>) -> Result<AppendedEach> {
-        let append = append.into();
-        match append.is_each_keyed() {
-            true => self.each(&append, &|rest| self.append_marked(&rest)),
-            false => self.append(append).map(AppendedEach::from),
-        }
-    }
-
-    /// Appends the events that are new by `commit`, again after another append was first.
-    fn each(
-        &self,
-        append: &Append,
-        commit: &dyn Fn(Append) -> Result<Committed>,
-    ) -> Result<AppendedEach> {
+    /// Appends the events that are new, again after another append was first.
+    pub(crate) fn append_each(&self, append: &Append) -> Result<Appended> {
         append.check()?;
         let given = append.given_twice()?;
         // Each round that fails has found one key more, so there is an end.
@@ -72,12 +26,12 @@ impl Lineage {
             if rest.bodies().is_empty() {
                 return self.all_known(append, &given, &uses);
             }
-            match commit(rest) {
+            match self.append_observed(&rest) {
                 Err(error) if is_key_used(&error) => {}
                 Err(error) => return Err(error),
                 Ok(Committed { appended, .. }) => {
                     let events = places(&given, &uses, appended.first);
-                    return Ok(AppendedEach { appended, events });
+                    return Ok(Appended { events, ..appended });
                 }
             }
         }
@@ -119,7 +73,7 @@ impl Lineage {
         append: &Append,
         given: &[Given],
         uses: &[Option<KeyUse>],
-    ) -> Result<AppendedEach> {
+    ) -> Result<Appended> {
         let inner = self.inner();
         inner.meters.repeated.add(1);
         let events = places(given, uses, 0);
@@ -136,15 +90,15 @@ impl Lineage {
         };
         let next = last.end() + u64::from(marked.is_some());
         let hash = inner.catalog.hash_behind(self.task(), self.origin(), last, next)?;
-        let appended = Appended {
+        Ok(Appended {
             first: first.offset,
             count: 0,
             head: Head { next, hash },
             checkpoint: marked,
             seq: last.seq,
             repeated: true,
-        };
-        Ok(AppendedEach { appended, events })
+            events,
+        })
     }
 }
 

@@ -1,16 +1,15 @@
 //! The engine: an open store.
 
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use milepost_codec::{
-    Activated, ActivationCause, Body, Control, Error, ErrorKind, Hash, Head, ID_MAX, Json,
-    LineageId, LineageOpened, LineageRegistered, LineageType, LogId, NAME_MAX, Offset, Origin,
-    Result, StoreCreated, TaskNo, TaskOpened, check_name,
+    Activated, ActivationCause, Body, Control, Error, ErrorKind, Head, ID_MAX, Json, LineageId,
+    LineageOpened, LineageRegistered, LineageType, LogId, NAME_MAX, Origin, Result, StoreCreated,
+    TaskOpened, check_name,
 };
-use milepost_replay::{Chunks, Event, Reducer, RunReducer, RunState};
-use milepost_store::clock::Stopwatch;
 use milepost_store::entropy::Entropy;
 use milepost_store::index::TaskEntry;
 use milepost_store::local::LocalStore;
@@ -19,22 +18,16 @@ use milepost_store::threads;
 use milepost_store::{Log, MemoryStore};
 use parking_lot::Mutex;
 
-use super::hooks::{Alert, AlertKind, Hooks, OpenHooks};
+use super::hooks::{Hooks, OpenHooks};
 use super::inner::{Anchoring, Inner};
 use super::run_control::RunControls;
-use crate::cancel::Cancel;
-use crate::commit::committer::{BackgroundJob, Committer, Request};
+use crate::commit::committer::{Committer, Request};
 use crate::conditions::check_key;
-use crate::context::Context;
 use crate::handles::background::{self, Snapshotter};
-use crate::handles::lineage::Lineage;
 use crate::handles::options::Options;
 use crate::handles::task::Task;
-use crate::history::address::Address;
-use crate::history::catalog::{Catalog, Viewer};
-use crate::history::log_chunks::LogChunks;
-use crate::history::point::Point;
-use crate::history::state::state_from;
+use crate::handles::view::View;
+use crate::history::catalog::Catalog;
 use crate::history::state_cache::StateCache;
 use crate::verification::anchor::AnchorWriter;
 

@@ -18,7 +18,6 @@ use crate::context::Context;
 use crate::handles::audit::AuditEvent;
 use crate::handles::engine::Engine;
 use crate::handles::inner::Inner;
-use crate::handles::task::Task;
 use crate::handles::ticket::Ticket;
 use crate::history::checkpoint::{Checkpoint, Mark};
 use crate::history::events::Events;
@@ -124,35 +123,13 @@ impl Lineage {
         &self.engine.inner
     }
 
-    /// Returns its task as a handle on this lineage, independent of the active one. This handle
-    /// calls the engine's hooks for checkpoints.
-    ///
-    /// # Errors
-    ///
-    /// `Unavailable`: the store is closed.
-    pub fn with_hooks(&self) -> Result<Task> {
-        Task::on(&self.engine, self)
-    }
-
     pub(crate) fn log(&self) -> LogId {
         LogId::lineage(self.task, self.id)
     }
 
-    /// Appends events. They survive power loss when this returns.
-    ///
-    /// # Errors
-    ///
-    /// `Conflict`: the head is not the expected one (the error's detail has the head), the key was
-    /// used for other events, or the handle is of an earlier activation. `Invalid`: an event is too
-    /// large or made by the engine only, or the run does not allow a change of control. `Poisoned`:
-    /// a write failed now or earlier; a reopen shows if the events were written. `Unavailable`: the
-    /// store is closed.
-    pub fn append(&self, append: impl Into<Append>) -> Result<Appended> {
-        self.append_ref(&append.into())
-    }
-
-    /// Appends events, and returns the mark too. Nothing is read after the commit.
-    pub(crate) fn append_marked(&self, append: &Append) -> Result<Committed> {
+    /// Appends events without hooks and captures, and returns the mark too. Nothing is read after
+    /// the commit.
+    pub(crate) fn append_unobserved(&self, append: &Append) -> Result<Committed> {
         if append.control_changes().next().is_some() {
             return super::run_control::append(self, append);
         }
@@ -217,20 +194,8 @@ impl Lineage {
         done.tell(&self.engine);
     }
 
-    /// Queues events, in the order of calls from one thread. They survive power loss when the
-    /// ticket is done.
-    ///
-    /// # Errors
-    ///
-    /// `Invalid` and `Unavailable` as [`Lineage::append`]; others come through the ticket. A change
-    /// of control is `Invalid` here, since it can only be checked when it is committed.
-    pub fn submit(&self, append: impl Into<Append>) -> Result<Ticket> {
-        self.submit_ref(&append.into())
-    }
-
-    /// Queues events, as [`Lineage::submit`], for a program that keeps them until they are
-    /// accepted.
-    pub fn submit_ref(&self, append: &Append) -> Result<Ticket> {
+    /// Queues events without hooks and captures.
+    pub(crate) fn submit_unobserved(&self, append: &Append) -> Result<Ticket> {
         if append.control_changes().next().is_some() {
             let why = "a change of control is not queued: use append or change_control";
             return self.inner().meters.refused(Err(Error::invalid(why)));
@@ -240,8 +205,8 @@ impl Lineage {
         Ok(Ticket::new(slot, self, append))
     }
 
-    /// Queues a plain append: see [`Task::try_submit`].
-    pub(crate) fn try_submit(&self, append: &Append) -> Result<Option<Ticket>> {
+    /// Queues a plain append: see [`Lineage::try_submit`].
+    pub(crate) fn try_submit_plain(&self, append: &Append) -> Result<Option<Ticket>> {
         let request = self.request(append)?;
         let slot = self.engine.inner.committer.try_submit(request)?;
         Ok(slot.map(|slot| Ticket::new(slot, self, append)))
@@ -279,13 +244,8 @@ impl Lineage {
         found.map(checkpoint).transpose()
     }
 
-    /// Marks a checkpoint: one small durable append, for a state of any size.
-    ///
-    /// # Errors
-    ///
-    /// As [`Lineage::append`]. `Invalid`: the label or metadata is not allowed, or the offset is
-    /// past the head. `NotFound`: retention trimmed the offset.
-    pub fn checkpoint(&self, mark: Mark) -> Result<Checkpoint> {
+    /// Marks a checkpoint without hooks and captures.
+    pub(crate) fn checkpoint_unobserved(&self, mark: Mark) -> Result<Checkpoint> {
         let inner = &self.engine.inner;
         let mut structure = None;
         let at = match mark.offset() {

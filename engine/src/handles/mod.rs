@@ -1,6 +1,7 @@
 //! The public handles, and the open engine behind them.
 
 // tidy: names the parts
+pub(crate) mod append;
 pub(crate) mod attachments;
 pub(crate) mod audit;
 pub(crate) mod background;

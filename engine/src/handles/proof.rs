@@ -1,11 +1,10 @@
 //! Verification of a store, and anchors.
 
-use milepost_codec::{Hash, Result};
+use milepost_codec::Result;
 use milepost_store::Fault;
 use milepost_store::open_report::Repair;
 
 use crate::handles::engine::Engine;
-use crate::history::point::Point;
 use crate::verification::anchor::Anchor;
 use crate::verification::verify::{VerifyReport, verify};
 
@@ -111,5 +110,4 @@ impl Integrity<'_> {
     pub fn verify_anchor(&self, anchor: &Anchor) -> Result<Vec<Fault>> {
         anchor.check(&self.engine.inner.catalog, self.engine.inner.store)
     }
-
 }

@@ -9,14 +9,9 @@ use milepost_store::index::TaskEntry;
 
 use super::audit::AuditEvent;
 use super::hooks::{Alert, AlertKind};
-use super::participation::Captured;
-use crate::commit::append::{Append, Appended, Committed};
-use crate::conditions::Conditions;
 use crate::handles::engine::Engine;
 use crate::handles::lineage::{Lineage, LineageInfo, info};
 use crate::handles::messages::Messages;
-use crate::handles::ticket::Ticket;
-use crate::history::checkpoint::{Checkpoint, Mark};
 use crate::history::lists::TaskInfo;
 
 /// A handle on a task, and on the lineage that was active when it was taken. Cheap to clone.
@@ -24,8 +19,7 @@ use crate::history::lists::TaskInfo;
 /// After a restore of the task another lineage is active. Writes through this handle then fail with
 /// `Conflict`, and the error's detail names that lineage. [`Engine::task`] returns a new handle.
 ///
-/// A task dereferences to this lineage, for its head, events, points and marks. An append and a
-/// mark through the task, other than through the lineage, call the engine's hooks and participants.
+/// A task dereferences to this lineage, for its head, events, points, appends and marks.
 #[derive(Debug, Clone)]
 pub struct Task {
     user: std::sync::Arc<str>,
@@ -202,49 +196,6 @@ impl Task {
         self.inner().catalog.head(LogId::control(self.no()))
     }
 
-    /// Appends events, as [`Lineage::append`], and calls the engine's hooks before and after a
-    /// checkpoint in the append.
-    ///
-    /// # Errors
-    ///
-    /// As [`Lineage::append`]. `Invalid`: a hook refuses.
-    pub fn append(&self, append: impl Into<Append>) -> Result<Appended> {
-        let append = append.into();
-        match append.is_each_keyed() {
-            true => self.append_each(append).map(|each| each.appended),
-            false => self.append_captured(append).map(|committed| committed.appended),
-        }
-    }
-
-    /// Appends events and a checkpoint after them, as [`Task::append`] with [`Append::mark`].
-    /// Returns the checkpoint. Nothing is read after the commit.
-    ///
-    /// # Errors
-    ///
-    /// As [`Task::append`]. `Invalid`: each event has its own key; use [`Task::append_each`].
-    pub fn append_marked(&self, append: impl Into<Append>, mark: Mark) -> Result<Checkpoint> {
-        let committed = self.append_captured(append.into().mark(mark))?;
-        self.lineage.checkpoint_behind(committed)
-    }
-
-    /// Appends events after a capture by each participant of the task, all in one commit. For an
-    /// operation that may change what participants capture, such as a tool call.
-    ///
-    /// # Errors
-    ///
-    /// As [`Task::append`], and errors of the captures. `Invalid`: the append has a mark, which has
-    /// captures of its own, or an idempotency key: a repetition would have other captures.
-    pub fn append_after_capture(&self, append: impl Into<Append>) -> Result<Appended> {
-        let append = append.into();
-        if append.has_key() || append.mark_given().is_some() {
-            let why = "captures precede an append without a mark and without an idempotency key";
-            return Err(Error::invalid(why));
-        }
-        let mut captured = self.engine().captured(self, |_| true)?;
-        let bodies = std::mem::take(&mut captured.bodies);
-        self.append(append.after(bodies))
-    }
-
     /// Reports that a checkpoint could not be saved and the program continues without it: to the
     /// audit log, with this correlation id, and to the hooks as [`AlertKind::SaveFailed`].
     pub fn save_failed(&self, error: &Error, correlation: Option<&str>) {
@@ -259,122 +210,5 @@ impl Task {
             task: Some(self.id().to_owned()),
             message: format!("task `{}`: a checkpoint could not be saved: {error}", self.id()),
         });
-    }
-
-    /// Appends events with the captures for their checkpoint, and returns the mark too.
-    pub(crate) fn append_captured(&self, append: Append) -> Result<Committed> {
-        let (append, _captured) = self.with_captures(append)?;
-        self.append_as_it_is(append)
-    }
-
-    /// Appends events without captures of the participants.
-    pub(crate) fn append_as_it_is(&self, append: Append) -> Result<Committed> {
-        self.ask_hooks(append.marked().as_ref())?;
-        let committed = self.lineage.append_marked(&append)?;
-        if committed.marked.is_some() && !self.inner().options.hooks.is_empty() {
-            self.tell_hooks(&self.lineage.checkpoint_behind(committed.clone())?);
-        }
-        Ok(committed)
-    }
-
-    pub(crate) fn tell_hooks(&self, checkpoint: &Checkpoint) {
-        let hooks = &self.inner().options.hooks;
-        hooks.tell("a checkpoint", |hook| hook.after_checkpoint(self, checkpoint));
-    }
-
-    /// Queues events: see [`Lineage::submit`]. Hooks may refuse a checkpoint in the append; they
-    /// are not called after it was marked.
-    ///
-    /// # Errors
-    ///
-    /// As [`Lineage::submit`]. `Invalid`: a hook refuses.
-    pub fn submit(&self, append: impl Into<Append>) -> Result<Ticket> {
-        let (append, _captured) = self.with_captures(append.into())?;
-        self.ask_hooks(append.marked().as_ref())?;
-        self.lineage.submit(append)
-    }
-
-    /// Queues an append that [is plain](Append::is_plain), as [`Task::submit`], without waiting for
-    /// other appends. Returns `None` if the queue is full, at 16 MiB. For tasks of a runtime, which
-    /// must not block its threads. A body over 256 KiB is stored before it is queued, which may
-    /// still wait for the disk.
-    ///
-    /// # Errors
-    ///
-    /// As [`Lineage::submit`]. `Invalid`: the append is not plain.
-    pub fn try_submit(&self, append: &Append) -> Result<Option<Ticket>> {
-        if !append.is_plain() {
-            let why = "a mark, a change of control or of phase may wait: use append";
-            return Err(Error::invalid(why));
-        }
-        self.lineage.try_submit(append)
-    }
-
-    /// Adds captures of the participants between the events and the checkpoint, if there is one.
-    fn with_captures(&self, append: Append) -> Result<(Append, Captured)> {
-        let Some(mark) = append.mark_given() else {
-            return Ok((append, Captured::default()));
-        };
-        let mut captured = self.engine().captured(self, |name| mark.asks(name))?;
-        let bodies = std::mem::take(&mut captured.bodies);
-        if bodies.is_empty() {
-            return Ok((append, captured));
-        }
-        if append.has_key() {
-            // A repetition has to be equal to the first append, so captures are appended
-            // separately.
-            let count = bodies.len() as u64;
-            self.lineage.append_ref(&Append::batch(bodies))?;
-            return Ok((append.behind(count), captured));
-        }
-        Ok((append.and(bodies), captured))
-    }
-
-    /// Returns `true` if a checkpoint of the task calls a hook or a participant. If not,
-    /// [`Lineage::submit`] can queue it.
-    pub fn calls_at_checkpoints(&self) -> bool {
-        !self.inner().options.hooks.is_empty() || !self.engine().joined(self.no()).is_empty()
-    }
-
-    pub(crate) fn ask_hooks(&self, mark: Option<&Mark>) -> Result<()> {
-        let Some(mark) = mark else {
-            return Ok(());
-        };
-        let hooks = &self.inner().options.hooks;
-        hooks.ask("a checkpoint", |hook| hook.before_checkpoint(self, mark))
-    }
-
-    /// Marks a checkpoint, as [`Lineage::checkpoint`], and calls the engine's hooks before and
-    /// after it.
-    ///
-    /// # Errors
-    ///
-    /// As [`Lineage::checkpoint`]. `Invalid`: a hook refuses.
-    pub fn checkpoint(&self, mark: Mark) -> Result<Checkpoint> {
-        if let Some(marked) = self.lineage.marked_already(&mark)? {
-            return Ok(marked);
-        }
-        // A capture of the present state does not belong to an earlier point.
-        let mut captured = match mark.is_of_the_head() {
-            true => self.engine().captured(self, |name| mark.asks(name))?,
-            false => Captured::default(),
-        };
-        let bodies = std::mem::take(&mut captured.bodies);
-        if bodies.is_empty() {
-            return self.mark(mark);
-        }
-        let append = Append::batch(bodies).conditions(mark.under());
-        let append = append.mark(mark.conditions(Conditions::new()));
-        let committed = self.append_as_it_is(append)?;
-        self.lineage.checkpoint_behind(committed)
-    }
-
-    /// Marks a checkpoint without captures of the participants.
-    pub(crate) fn mark(&self, mark: Mark) -> Result<Checkpoint> {
-        self.ask_hooks(Some(&mark))?;
-        let checkpoint = self.lineage.checkpoint(mark)?;
-        let hooks = &self.inner().options.hooks;
-        hooks.tell("a checkpoint", |hook| hook.after_checkpoint(self, &checkpoint));
-        Ok(checkpoint)
     }
 }

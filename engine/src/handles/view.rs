@@ -31,7 +31,7 @@ use crate::history::point::Point;
 /// assert_eq!(bob.only("notes").query().tasks(&Default::default())?.items.len(), 1);
 /// # Ok::<(), milepost::Error>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct View {
     pub(crate) inner: Arc<Inner>,
     pub(super) context: Option<Arc<Context>>,
@@ -49,6 +49,11 @@ impl View {
     /// Returns the view of one user's tasks, of all tasks.
     pub(super) fn of_user(&self, user: &str) -> Self {
         Self { user: Some(user.into()), ..self.clone() }
+    }
+
+    /// Returns the view of the same tasks for a caller.
+    pub(super) fn with(&self, context: Option<Arc<Context>>, cancel: &Cancel) -> Self {
+        Self { context, cancel: cancel.clone(), ..self.clone() }
     }
 
     /// Returns the engine, for the same caller.
@@ -142,5 +147,15 @@ impl View {
 
     pub(crate) fn viewer(&self) -> Viewer<'_> {
         Viewer { user: self.user(), task: self.task.as_deref() }
+    }
+}
+
+impl std::fmt::Debug for View {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("View")
+            .field("store", &self.inner.store)
+            .field("user", &self.user)
+            .field("task", &self.task)
+            .finish_non_exhaustive()
     }
 }

@@ -23,7 +23,6 @@ use serde_json::json;
 use crate::handles::view::View;
 use crate::history::catalog::Viewer;
 use crate::history::checkpoint::Checkpoint;
-use crate::history::point::Point;
 use crate::history::state::state_at;
 use crate::history::summary::TaskSummary;
 
@@ -87,7 +86,7 @@ impl Query<'_> {
     ///
     /// `NotFound`: there is no such task. Others as [`Query::summaries`].
     pub fn summary(&self, task: &str) -> Result<TaskSummary> {
-        self.summary_of(self.view.task(task)?.info()?)
+        self.summary_at_head(self.view.task(task)?.info()?)
     }
 
     /// Returns checkpoints, newest first, in the order they were committed, or in the order that
@@ -130,7 +129,7 @@ impl Query<'_> {
     /// Returns the summary of a task, or the reason why its events cannot be read; `None` if it was
     /// deleted.
     fn summary_or_reason(&self, task: TaskInfo) -> Result<Option<TaskSummary>> {
-        match self.summary_of(task.clone()) {
+        match self.summary_at_head(task.clone()) {
             Ok(summary) => Ok(Some(summary)),
             Err(error) if error.kind() == ErrorKind::Unavailable => Err(error),
             Err(_) if self.view.inner.catalog.task(task.no).is_err() => Ok(None),
@@ -141,7 +140,7 @@ impl Query<'_> {
         }
     }
 
-    fn summary_of(&self, task: TaskInfo) -> Result<TaskSummary> {
+    fn summary_at_head(&self, task: TaskInfo) -> Result<TaskSummary> {
         let catalog = &self.view.catalog();
         let outcome = |lineage, head| {
             let state = state_at(catalog, &RunReducer, task.no, lineage, head)?;

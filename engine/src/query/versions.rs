@@ -41,7 +41,7 @@ impl Query<'_> {
         let mut found = Vec::with_capacity(hashers.len());
         log.walk(&keys::all(KeyKind::Task), &mut |key, value| {
             let entry = TaskEntry::decode(value)?;
-            if entry.deleted_us.is_none() {
+            if entry.deleted_us.is_none() && self.view.viewer().sees(&entry) {
                 let no = TaskNo(keys::first_u64(key));
                 let version = hashers.get(&no).map_or(0, DefaultHasher::finish);
                 found.push(TaskVersion { no, id: entry.name, user: entry.user, version });
@@ -59,7 +59,13 @@ impl Query<'_> {
     /// As [`Query::summaries`].
     pub fn summary_of(&self, task: TaskNo) -> Result<Option<TaskSummary>> {
         let catalog = &self.view.inner.catalog;
-        let info = match catalog.task(task).and_then(|entry| catalog.task_info(task, entry)) {
+        let entry = match catalog.task(task) {
+            Ok(entry) if self.view.viewer().sees(&entry) => entry,
+            Ok(_) => return Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let info = match catalog.task_info(task, entry) {
             Ok(info) => info,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),

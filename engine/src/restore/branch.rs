@@ -11,6 +11,7 @@ use crate::commit::committer::Request;
 use crate::commit::conditions;
 use crate::conditions::Conditions;
 use crate::handles::audit::AuditEvent;
+use crate::handles::engine::Engine;
 use crate::handles::lineage::Lineage;
 use crate::handles::task::Task;
 use crate::handles::view::View;
@@ -27,7 +28,7 @@ impl View {
     /// - `NotFound`: retention trimmed the point.
     /// - `Unavailable`: a restore of the task is pending.
     pub fn branch(&self, point: &Point, description: Option<&str>) -> Result<Lineage> {
-        self.open_branch(point, description, &Conditions::new())
+        self.branch_by(point, description, false, &Conditions::new())
     }
 
     /// Opens a new lineage at a point, as [`View::branch`], under conditions. With `activate` it
@@ -49,12 +50,54 @@ impl View {
         activate: bool,
         conditions: &Conditions,
     ) -> Result<Lineage> {
+        self.shown(point)?;
         match activate {
-            true => self.branch_and_switch(point, description, conditions),
-            false => self.open_branch(point, description, conditions),
+            true => self.engine().branch_and_switch(point, description, conditions),
+            false => self.engine().open_branch(point, description, conditions),
         }
     }
 
+    /// Opens a new lineage at a point, as [`View::branch`], and appends events to it, with the
+    /// checkpoint of the append, all in one commit. The active lineage stays the same.
+    ///
+    /// If a branch at the point already has an append with the same idempotency key, that branch is
+    /// returned, and the result of the append to it. The key is forgotten once retention trimmed
+    /// the first events of the branch.
+    ///
+    /// ```
+    /// use milepost::events::Message;
+    /// use milepost::{Append, Engine, Mark, Options};
+    ///
+    /// let engine = Engine::in_memory(Options::default())?;
+    /// let task = engine.start_task("thread", "ana")?;
+    /// let say = |text| Append::from(Message::text("user", text));
+    /// let first = task.append_marked(say("one"), Mark::new().alias("step-1"))?;
+    /// task.append_marked(say("two"), Mark::new().alias("step-2"))?;
+    /// let other = say("another two").mark(Mark::new().alias("step-2b"));
+    /// let from = engine.point(&format!("@{}", first.id))?;
+    /// let (branch, appended) = engine.branch_with(&from, None, other)?;
+    /// assert_eq!(branch.last_successful()?.map(|mark| mark.id), appended.checkpoint);
+    /// assert_ne!(engine.task("thread")?.lineage().id(), branch.id());
+    /// # Ok::<(), milepost::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`View::branch`] and [`Lineage::append`]. `Invalid`: the append expects a head, or
+    /// changes the control of the run, or each event has its own key, or a hook refuses the
+    /// checkpoint.
+    pub fn branch_with(
+        &self,
+        point: &Point,
+        description: Option<&str>,
+        append: impl Into<Append>,
+    ) -> Result<(Lineage, Appended)> {
+        self.shown(point)?;
+        self.engine().branch_appended(point, description, append.into())
+    }
+}
+
+impl Engine {
     fn open_branch(
         &self,
         point: &Point,
@@ -120,42 +163,13 @@ impl View {
         Ok(task.lineage().clone())
     }
 
-    /// Opens a new lineage at a point, as [`View::branch`], and appends events to it, with the
-    /// checkpoint of the append, all in one commit. The active lineage stays the same.
-    ///
-    /// If a branch at the point already has an append with the same idempotency key, that branch is
-    /// returned, and the result of the append to it. The key is forgotten once retention trimmed
-    /// the first events of the branch.
-    ///
-    /// ```
-    /// use milepost::events::Message;
-    /// use milepost::{Append, Engine, Mark, Options};
-    ///
-    /// let engine = Engine::in_memory(Options::default())?;
-    /// let task = engine.start_task("thread", "ana")?;
-    /// let say = |text| Append::from(Message::text("user", text));
-    /// let first = task.append_marked(say("one"), Mark::new().alias("step-1"))?;
-    /// task.append_marked(say("two"), Mark::new().alias("step-2"))?;
-    /// let other = say("another two").mark(Mark::new().alias("step-2b"));
-    /// let from = engine.point(&format!("@{}", first.id))?;
-    /// let (branch, appended) = engine.branch_with(&from, None, other)?;
-    /// assert_eq!(branch.last_successful()?.map(|mark| mark.id), appended.checkpoint);
-    /// assert_ne!(engine.task("thread")?.lineage().id(), branch.id());
-    /// # Ok::<(), milepost::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`View::branch`] and [`Lineage::append`]. `Invalid`: the append expects a head, or
-    /// changes the control of the run, or each event has its own key, or a hook refuses the
-    /// checkpoint.
-    pub fn branch_with(
+    /// Opens a new lineage at a point, with its first events.
+    fn branch_appended(
         &self,
         point: &Point,
         description: Option<&str>,
-        append: impl Into<Append>,
+        append: Append,
     ) -> Result<(Lineage, Appended)> {
-        let append = append.into();
         let inner = &self.inner;
         if append.expected().is_some() || append.control_changes().next().is_some() {
             let why = "the first append to a branch expects no head and changes no control";
@@ -183,7 +197,7 @@ impl View {
             if let Some(lineage) = self.branch_under(point.no, key, &parent)? {
                 drop(structure);
                 let lineage = Lineage::new(self, point.no, lineage, None)?;
-                let appended = lineage.append(append)?;
+                let appended = lineage.append_unobserved(&append)?.appended;
                 return Ok((lineage, appended));
             }
             self.refuse_used_before(point, key, &parent)?;

@@ -164,7 +164,9 @@ impl<'a> Restore<'a> {
         let catalog = &self.view.inner.catalog;
         match self.to {
             Target::Point(_) => Ok(!self.with.is_empty() && self.scope != Some(Scope::State)),
-            Target::Before(task) => catalog.undo_takes_files(catalog.find_for(task, self.view.viewer())?),
+            Target::Before(task) => {
+                catalog.undo_takes_files(catalog.find_for(task, self.view.viewer())?)
+            }
             Target::Lineage(_) | Target::Undone(_) => Ok(false),
         }
     }

@@ -196,7 +196,7 @@ impl Engine {
             true => task.mark(mark.conditions(conditions)).map(|marked| marked.mark + 1),
             false => {
                 let append = Append::batch(bodies).mark(mark).conditions(&conditions);
-                task.append_as_it_is(append).map(|committed| committed.appended.head.next)
+                task.append_uncaptured(&append).map(|committed| committed.appended.head.next)
             }
         }
     }

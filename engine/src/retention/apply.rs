@@ -11,9 +11,9 @@ use milepost_codec::{
 use milepost_store::index::MarkEntry;
 use milepost_store::index::keys;
 
-use super::Retention;
 use super::plan::{RetentionPlan, TaskPlan, fates};
 use super::policy::Policy;
+use super::{Retention, ViewRetention};
 use crate::commit::committer::Slot;
 use crate::handles::audit;
 use crate::history::base;
@@ -355,18 +355,6 @@ impl Retention<'_> {
         })
     }
 
-    /// Reports a removal of checkpoints to the audit: the number that the policy keeps, and the
-    /// number of removed ones.
-    pub(super) fn tell(&self, action: &'static str, task: TaskNo, removed: (Option<u64>, u64)) {
-        if let Ok((_, active)) = self.engine.inner.catalog.active(task) {
-            let event = audit::AuditEvent {
-                removed: Some(removed),
-                ..audit::AuditEvent::of(action, task, active.lineage)
-            };
-            event.tell(self.engine);
-        }
-    }
-
     /// Returns `true` if a checkpoint still exists and has not been pinned.
     fn removable(&self, task: TaskNo, mark: &RemovedMark) -> Result<bool> {
         let catalog = &self.engine.inner.catalog;
@@ -376,5 +364,19 @@ impl Retention<'_> {
         };
         let same = MarkEntry::decode(&entry)?.id == mark.checkpoint;
         Ok(same && !catalog.is_pinned(task, &mark.checkpoint)?)
+    }
+}
+
+impl ViewRetention<'_> {
+    /// Reports a removal of checkpoints to the audit: the number that the policy keeps, and the
+    /// number of removed ones.
+    pub(super) fn tell(&self, action: &'static str, task: TaskNo, removed: (Option<u64>, u64)) {
+        if let Ok((_, active)) = self.view.inner.catalog.active(task) {
+            let event = audit::AuditEvent {
+                removed: Some(removed),
+                ..audit::AuditEvent::of(action, task, active.lineage)
+            };
+            event.tell(self.view);
+        }
     }
 }

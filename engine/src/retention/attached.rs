@@ -13,7 +13,7 @@ use milepost_codec::{
 use milepost_store::index::MarkEntry;
 use milepost_store::index::keys::{self, KeyKind};
 
-use super::Retention;
+use super::ViewRetention;
 use super::apply::MARKS_EACH;
 use super::reachability::Verdicts;
 use crate::commit::committer::Request;
@@ -29,7 +29,7 @@ const REMOVE_TRIES: u32 = 4;
 /// The checkpoint of attached data in the event that removes it: its place is sufficient.
 const OF_NONE: CheckpointId = CheckpointId(Hash::ZERO.0);
 
-impl Retention<'_> {
+impl ViewRetention<'_> {
     /// Removes checkpoints, and the data attached to these alone. If one of their aliases is marked
     /// anew at each attempt, or may be, the data stays.
     pub(crate) fn remove(
@@ -39,7 +39,7 @@ impl Retention<'_> {
         removed: &[RemovedMark],
     ) -> Result<()> {
         for _ in 0..REMOVE_TRIES {
-            match self.engine.inner.commit(self.removal(task, policy, removed)?) {
+            match self.view.inner.commit(self.removal(task, policy, removed)?) {
                 Err(error) if error.kind() == ErrorKind::Conflict => {}
                 done => return done.map(|_| ()),
             }
@@ -68,7 +68,7 @@ impl Retention<'_> {
 
     /// Returns the heads of a task's lineages.
     pub(super) fn heads(&self, task: TaskNo) -> Result<Vec<(LogId, Offset)>> {
-        let catalog = &self.engine.inner.catalog;
+        let catalog = &self.view.inner.catalog;
         let lineages = catalog.lineages(task)?.into_iter();
         let head = |(lineage, _)| {
             let log = LogId::lineage(task, lineage);
@@ -83,7 +83,7 @@ impl Retention<'_> {
         task: TaskNo,
         removed: &[RemovedMark],
     ) -> Result<Vec<RemovedMark>> {
-        let catalog = &self.engine.inner.catalog;
+        let catalog = &self.view.inner.catalog;
         let places: HashSet<_> = removed.iter().map(|mark| (mark.lineage, mark.offset)).collect();
         let mut aliases = BTreeSet::new();
         for mark in removed {
@@ -113,7 +113,7 @@ impl Retention<'_> {
     /// Appends the attached data again whose events a trim removes. Returns the events that remove
     /// the data from its old places.
     pub(super) fn carry(&self, task: TaskNo, fates: &Verdicts) -> Result<Vec<Control>> {
-        let catalog = &self.engine.inner.catalog;
+        let catalog = &self.view.inner.catalog;
         let (mut aliases, mut removed) = (BTreeSet::new(), BTreeSet::new());
         catalog.log().walk(&keys::of_task(KeyKind::Attached, task), &mut |key, alias| {
             let (lineage, offset) = keys::mark_place(key);
@@ -141,12 +141,12 @@ impl Retention<'_> {
         fates: &Verdicts,
         removed: &mut BTreeSet<(LineageId, Offset)>,
     ) -> Result<()> {
-        let catalog = &self.engine.inner.catalog;
+        let catalog = &self.view.inner.catalog;
         let lineage = match catalog.lineage_of_alias(task, alias)? {
             Some(lineage) => lineage,
             None => catalog.active(task)?.1.lineage,
         };
-        let lineage = Lineage::new(self.engine, task, lineage, None)?;
+        let lineage = Lineage::new(&self.view.engine(), task, lineage, None)?;
         let is_gone = |event: &AttachedEvent| fates.removes(event.lineage, event.offset);
         let mut carried = Carried { lineage: &lineage, alias, bodies: Vec::new(), bytes: 0 };
         for Counting { event, replaced } in lineage.counting(alias)? {

@@ -2,8 +2,8 @@
 
 use milepost_codec::{Deleted, LineageId, LogId, Result};
 
-use super::{Retention, ViewRetention};
 use super::plan::each_task;
+use super::{Retention, ViewRetention};
 use crate::handles::audit;
 
 impl ViewRetention<'_> {
@@ -30,7 +30,6 @@ impl ViewRetention<'_> {
         inner.withdraw(task);
         Ok(())
     }
-
 }
 
 impl Retention<'_> {

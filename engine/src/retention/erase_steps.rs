@@ -10,18 +10,18 @@ use milepost_codec::{
 use milepost_store::index::MarkEntry;
 use milepost_store::index::keys::{self, KeyKind};
 
-use super::Retention;
+use super::ViewRetention;
 use super::attached::removal_of;
 use super::erase::{body_of, each_body, in_a_base};
 use crate::commit::committer::Request;
 use crate::handles::audit;
-use crate::history::catalog::{Catalog, Viewer};
+use crate::history::catalog::Catalog;
 use crate::history::checkpoint::Checkpoint;
 use crate::history::erased::is_erasable;
 use crate::history::events::Ancestry;
 use crate::history::lists::CheckpointQuery;
 
-/// Result of [`Retention::unmark_all_erasing`].
+/// Result of [`ViewRetention::unmark_all_erasing`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unmarked {
@@ -39,10 +39,10 @@ struct Removal {
     erased: Vec<(LineageId, Offset)>,
 }
 
-impl Retention<'_> {
+impl ViewRetention<'_> {
     /// Removes all checkpoints that a query finds, except pinned ones, and erases the bodies of the
     /// events of their steps, and of the data attached to these checkpoints alone, as
-    /// [`Retention::erase`] does. The query's page is ignored.
+    /// [`ViewRetention::erase`] does. The query's page is ignored.
     ///
     /// The *step* of a checkpoint is what its lineage appended before the marked point, since the
     /// point of the mark before it: see `docs/RETENTION.md`. The removal is one commit for each
@@ -88,10 +88,10 @@ impl Retention<'_> {
         reason: Option<&str>,
     ) -> Result<Unmarked> {
         check_size("a reason", reason.map_or(0, str::len), TEXT_MAX)?;
-        let inner = &self.engine.inner;
+        let inner = &self.view.inner;
         let _structure = inner.structure()?;
         let mut by_task: BTreeMap<TaskNo, Vec<Checkpoint>> = BTreeMap::new();
-        for (task, found) in self.unpinned(query, Viewer::ALL)? {
+        for (task, found) in self.unpinned(query)? {
             by_task.entry(task).or_default().push(found);
         }
         let removals =
@@ -109,7 +109,7 @@ impl Retention<'_> {
             }
             self.tell("checkpoints_removed", task, (None, marks));
             for (lineage, _) in &erased {
-                audit::AuditEvent::of("event_erased", task, *lineage).tell(self.engine);
+                audit::AuditEvent::of("event_erased", task, *lineage).tell(self.view);
             }
             done.checkpoints += marks;
             done.events += erased.len() as u64;
@@ -123,7 +123,7 @@ impl Retention<'_> {
         marks: &[Checkpoint],
         reason: Option<&str>,
     ) -> Result<Removal> {
-        let catalog = &self.engine.catalog();
+        let catalog = &self.view.catalog();
         let heads = self.heads(task)?;
         let mut by_lineage: BTreeMap<LineageId, BTreeSet<Offset>> = BTreeMap::new();
         for mark in marks {

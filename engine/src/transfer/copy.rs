@@ -9,7 +9,7 @@ use crate::handles::engine::{Engine, check_names};
 use crate::handles::task::Task;
 use crate::handles::view::View;
 
-impl Engine {
+impl View {
     /// Copies a task under another id. The copy has the lineages, events, checkpoints with their
     /// aliases, attached data, pins, activations and idempotency keys of the original up to its
     /// present heads, and its owner. Ids of checkpoints and hashes are other ones, as of a task
@@ -34,20 +34,24 @@ impl Engine {
     ///
     /// - `NotFound`: there is no task to copy.
     /// - `Conflict`: there is a task of the new id.
-    /// - `Invalid`: the new id is empty, over 1024 bytes, or has a control character.
+    /// - `Invalid`: the new id is empty, over 1024 bytes, or has a control character, or the view
+    ///   does not show a task of this id.
     /// - `Unavailable`: a restore of the task is pending, or the store is closed.
     pub fn copy_task(&self, from: &str, to: &str) -> Result<Task> {
-        let user = self.task(from)?.user().to_owned();
-        self.copy_task_for(from, to, &user, None)
+        self.may_start(to)?;
+        let task = self.task(from)?;
+        self.engine().copy_task_for(from, to, task.user(), None)
     }
+}
 
-    /// Copies a task, as [`Engine::copy_task`], for another owner. Repeated under the
+impl Engine {
+    /// Copies a task, as [`View::copy_task`], for another owner. Repeated under the
     /// same idempotency key, it returns the existing copy, unless retention trimmed the first event
     /// of that.
     ///
     /// # Errors
     ///
-    /// As [`Engine::copy_task`]. `Invalid`: the user is empty, over 200 bytes, or has a control
+    /// As [`View::copy_task`]. `Invalid`: the user is empty, over 200 bytes, or has a control
     /// character.
     pub fn copy_task_for(
         &self,
@@ -82,19 +86,5 @@ impl Engine {
         })?;
         let nothing = || Error::invalid("a copy of no task");
         import.finish()?.pop().ok_or_else(nothing)
-    }
-}
-
-impl View {
-    /// Copies a task that the view shows: see [`Engine::copy_task`]. The copy has the owner of the
-    /// original, which the view shows too.
-    ///
-    /// # Errors
-    ///
-    /// As [`Engine::copy_task`] and [`View::start_task`].
-    pub fn copy_task(&self, from: &str, to: &str) -> Result<Task> {
-        self.may_start(to)?;
-        let task = self.task(from)?;
-        self.engine().copy_task_for(from, to, task.user(), None)
     }
 }
