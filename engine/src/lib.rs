@@ -9,8 +9,9 @@
 //!
 //! | call | operations |
 //! |---|---|
-//! | [`engine.query()`](Engine::query) | lists of tasks and checkpoints, blame, bisect |
+//! | [`engine.query()`](View::query) | lists of tasks and checkpoints, blame, bisect |
 //! | [`engine.restores()`](Engine::restores) | pending and past restores, participants |
+//! | [`engine.captures()`](Engine::captures) | captures of folders |
 //! | [`engine.retention()`](Engine::retention) | pins, cleanup, deletion, erasure, compaction |
 //! | [`engine.integrity()`](Engine::integrity) | verification, anchors |
 //! | [`engine.transfer()`](Engine::transfer) | export and import of tasks |

@@ -29,7 +29,7 @@ pub struct Store {
 fn task(engine: &Engine, id: &str, lineage: Option<u32>) -> milepost::Result<Task> {
     let task = engine.task(id)?;
     match lineage {
-        Some(lineage) => task.lineage_named(LineageId(lineage))?.with_hooks(),
+        Some(lineage) => task.lineage_named(LineageId(lineage))?.as_task(),
         None => Ok(task),
     }
 }

@@ -1,6 +1,6 @@
 //! Appends over HTTP: small plain ones in an async task, the others on a blocking thread.
 
-use milepost::{Append, AppendedEach, Engine, LineageId, Task};
+use milepost::{Append, Appended, Engine, LineageId, Task};
 use milepost_runtime::run::{Checkpointer, Reported};
 
 use crate::app::App;
@@ -38,7 +38,7 @@ impl Target {
     pub(crate) fn look_up(&self, view: &View<'_>) -> Result<Task, ApiError> {
         let task = view.task(&self.task)?;
         Ok(match self.lineage {
-            Some(lineage) => task.lineage_named(lineage)?.with_hooks()?,
+            Some(lineage) => task.lineage_named(lineage)?.as_task()?,
             None => task,
         })
     }
@@ -51,7 +51,7 @@ pub(crate) async fn append(
     target: Target,
     size: usize,
     read: impl FnOnce() -> Result<Append, ApiError> + Send + 'static,
-) -> Result<AppendedEach, ApiError> {
+) -> Result<Appended, ApiError> {
     if target.reported.policy.is_some() && target.checkpoints(app).is_none() {
         let text = "no policy marks checkpoints here: leave `policy` out, and mark them";
         return Err(ApiError::Invalid(text.to_owned()));
@@ -75,9 +75,9 @@ pub(crate) async fn append(
         checkpoints.watch(&task);
     }
     match task.try_submit(&append).map_err(refused)? {
-        Some(ticket) => ticket.await.map(AppendedEach::from).map_err(refused),
+        Some(ticket) => ticket.await.map_err(refused),
         // The engine's queue is full: wait on a thread.
-        None => app.work(move |_| task.append_each(append).map_err(refused)).await,
+        None => app.work(move |_| task.append(append).map_err(refused)).await,
     }
 }
 
@@ -87,15 +87,13 @@ fn wait(
     context: &WriteContext,
     target: &Target,
     append: Append,
-) -> Result<AppendedEach, ApiError> {
+) -> Result<Appended, ApiError> {
     let task = target.look_up(&context.caller.view(engine))?;
     let append = context.conditioned(append);
     // Only the commit knows which of the events are new: a policy cannot count them.
     match target.checkpoints(app).filter(|_| !append.is_each_keyed()) {
-        Some(checkpoints) => {
-            checkpoints.append(&task, append, target.reported).map(AppendedEach::from)
-        }
-        None => task.append_each(append),
+        Some(checkpoints) => checkpoints.append(&task, append, target.reported),
+        None => task.append(append),
     }
     .map_err(refused)
 }

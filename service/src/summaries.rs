@@ -221,7 +221,7 @@ impl Summaries {
         shown: &Shown,
         query: &TaskQuery,
     ) -> OperationResult<Found> {
-        let page = view.tasks(query)?;
+        let page = view.query().tasks(query)?;
         let versions = self.versions(engine)?;
         let mut items = Vec::with_capacity(page.items.len());
         for task in page.items {

@@ -146,7 +146,7 @@ impl<'a> View<'a> {
         }
         self.task(from)?;
         let key = self.conditions.key_given();
-        self.engine.copy_task_for(from, id, self.user().unwrap_or(user), key)
+        self.engine.transfer().copy(from, id, self.user().unwrap_or(user), key)
     }
 
     /// Returns the erasures of a point's task, as [`erasures`].

@@ -46,7 +46,7 @@
 //! };
 //! recorder.take(call.with(project.path(), |_| None))?;
 //! let point = engine.point("s1@call-1")?;
-//! assert!(engine.workspace_at(&point)?.is_some());
+//! assert!(engine.captures().at(&point)?.is_some());
 //! recorder.stop();
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -44,7 +44,7 @@ impl Recorder {
     /// # Errors
     ///
     /// `Unavailable`: the recorder ended. `Invalid`: the document is of another project. Otherwise
-    /// as [`Task::append`](milepost::Task::append) and
+    /// as [`Lineage::append`](milepost::Lineage::append) and
     /// [`Workspace::capture`](milepost_workspace::Workspace::capture).
     pub fn take(&self, asked: HookAsked) -> Result<HookTakenForm> {
         let (reply, answer) = bounded(1);

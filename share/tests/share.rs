@@ -162,7 +162,7 @@ fn answers_of_the_index_are_those_of_the_service() {
     let file = File::of(&engine, "tune", &ShareAsked::default());
     let task = engine.task("tune").unwrap();
     let form = |info: milepost::reading::TaskSummary| json!(milepost_service::forms::summary(info));
-    assert_eq!(file.index["summary"], form(engine.view().summary("tune").unwrap()));
+    assert_eq!(file.index["summary"], form(engine.query().summary("tune").unwrap()));
     for (said, info) in
         file.index["lineages"]["items"].as_array().unwrap().iter().zip(task.lineages().unwrap())
     {

@@ -292,7 +292,7 @@ impl World {
         let at = marking.at.map(|at| u64::from(at) % (head + 1));
         if let Some(at) = at {
             let point = handle.point(at).unwrap();
-            let hash = self.engine.integrity().hash_at(&point).unwrap();
+            let hash = self.engine.hash_at(&point).unwrap();
             body.at = Some(Head { next: at, hash });
             mark = mark.at(at);
         }
@@ -332,7 +332,7 @@ impl World {
         let offset = from.offset + u64::from(mark.as_ref().is_some_and(|m| m.mark == m.at));
         let mut at = from.clone();
         at.offset = offset;
-        let hash = self.engine.integrity().hash_at(&at).unwrap();
+        let hash = self.engine.hash_at(&at).unwrap();
         let header = self.header();
         let model = &mut self.model.tasks[task];
         let owner = model.fork_owner(from.lineage.0 as usize, offset);

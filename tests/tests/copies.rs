@@ -244,7 +244,7 @@ fn a_copy_that_is_repeated_under_its_key_is_made_once() {
     let engine = Engine::in_memory(Options::default()).unwrap();
     essay(&engine);
     engine.start_task("other", "ana").unwrap();
-    let under = |key: &str, from: &str| engine.copy_task_for(from, "copy", "ana", Some(key));
+    let under = |key: &str, from: &str| engine.transfer().copy(from, "copy", "ana", Some(key));
     let first = under("k", "essay").unwrap();
     assert_eq!(under("k", "essay").unwrap().no(), first.no());
     assert_eq!(under("l", "essay").unwrap_err().kind(), ErrorKind::Conflict);

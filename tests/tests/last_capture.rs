@@ -192,14 +192,14 @@ impl Setting {
 
     fn capture(&self) {
         let (engine, task) = (&self.engine, self.task());
-        let known = engine.last_capture(&task).unwrap();
-        let named = engine.workspace_at(&head(&task)).unwrap();
+        let known = engine.captures().last(&task).unwrap();
+        let named = engine.captures().at(&head(&task)).unwrap();
         if let Some(event) = self.folder.captured(engine, known, named) {
             task.append(event).unwrap();
         }
         let mut content = self.folder.content.lock().unwrap();
         content.last = Some(content.now);
-        let named = engine.workspace_at(&head(&self.task())).unwrap();
+        let named = engine.captures().at(&head(&self.task())).unwrap();
         assert_eq!(named, Some(root(engine, content.now)), "the lineage names it");
     }
 
@@ -250,7 +250,7 @@ impl Setting {
     fn check(&self) {
         let expected =
             self.folder.content.lock().unwrap().last.map(|content| root(&self.engine, content));
-        let found = self.engine.last_capture(&self.task()).unwrap();
+        let found = self.engine.captures().last(&self.task()).unwrap();
         assert_eq!(found, expected, "the folder has {:?}", self.folder.content.lock().unwrap());
     }
 
@@ -266,8 +266,8 @@ impl Setting {
         };
         self.engine.transfer().export(true).unwrap().task("essay", &mut take).unwrap();
         import.finish().unwrap();
-        let imported = to.last_capture(&to.task("essay").unwrap()).unwrap();
-        assert_eq!(imported, self.engine.last_capture(&self.task()).unwrap());
+        let imported = to.captures().last(&to.task("essay").unwrap()).unwrap();
+        assert_eq!(imported, self.engine.captures().last(&self.task()).unwrap());
     }
 }
 
@@ -320,7 +320,7 @@ fn an_activation_during_a_capture_keeps_the_files_of_the_later_one() {
                 _ => drop(engine.undo("essay").run().unwrap()),
             }
         });
-        let last = engine.last_capture(&engine.task("essay").unwrap()).unwrap();
+        let last = engine.captures().last(&engine.task("essay").unwrap()).unwrap();
         assert_eq!(last, Some(root(&engine, content)), "round {content}");
     }
 }
@@ -339,7 +339,7 @@ fn a_cleanup_keeps_the_lineage_that_names_the_last_capture() {
     let cleanup = || engine.retention().retain(&Policy::new().keep(1).undo(0)).unwrap();
     cleanup();
     assert!(back.lineage_named(branch.id()).is_ok(), "the folder has its files");
-    assert_eq!(engine.last_capture(&back).unwrap(), Some(root(&engine, 7)));
+    assert_eq!(engine.captures().last(&back).unwrap(), Some(root(&engine, 7)));
     back.append(stored(&engine, 8)).unwrap();
     cleanup();
     assert!(back.lineage_named(branch.id()).is_err(), "nothing needs it any more");
@@ -357,7 +357,7 @@ fn a_capture_before_a_base_is_known_after_a_compaction() {
     engine.retention().retain(&Policy::new().keep(1).undo(0)).unwrap();
     engine.retention().compact(&mut |_| {}).unwrap();
     assert!(task.lineage().info().unwrap().begin > 2, "its event is gone");
-    assert_eq!(engine.workspace_at(&head(&task)).unwrap(), Some(root(&engine, 7)));
-    assert_eq!(engine.last_capture(&task).unwrap(), Some(root(&engine, 7)));
+    assert_eq!(engine.captures().at(&head(&task)).unwrap(), Some(root(&engine, 7)));
+    assert_eq!(engine.captures().last(&task).unwrap(), Some(root(&engine, 7)));
     assert!(engine.transfer().export(false).unwrap().check("essay").is_err(), "it has files");
 }

@@ -36,7 +36,7 @@ fn all(user: &View, name: &str) -> Vec<Option<(ErrorKind, String)>> {
         asked(name, user.point(&format!("{name}~1"))),
         asked(name, user.point(&format!("{name}/0"))),
         asked(name, user.undo(name).run()),
-        asked(name, user.checkpoints(&query)),
+        asked(name, user.query().checkpoints(&query)),
     ]
 }
 
@@ -56,11 +56,14 @@ fn somebody_elses_checkpoint_answers_exactly_like_one_that_does_not_exist() {
     let (engine, anas, bobs) = two_users();
     let ana = engine.as_user("ana");
     let none = "0".repeat(64);
-    assert!(ana.checkpoint(&anas).is_ok());
+    assert!(ana.query().checkpoint(&anas).is_ok());
     for digits in [8, 20, 64] {
         let (bobs, none) = (&bobs[..digits], &none[..digits]);
         let at = |name: &str| format!("@{name}");
-        assert_eq!(asked(bobs, ana.checkpoint(bobs)), asked(none, ana.checkpoint(none)));
+        assert_eq!(
+            asked(bobs, ana.query().checkpoint(bobs)),
+            asked(none, ana.query().checkpoint(none))
+        );
         let theirs = asked(bobs, ana.point(&at(bobs)));
         assert_eq!(theirs, asked(none, ana.point(&at(none))));
         assert_eq!(asked(bobs, ana.point(bobs)), asked(none, ana.point(none)));
@@ -73,12 +76,12 @@ fn lists_have_the_users_own_whatever_is_asked_for() {
     let (engine, anas, _) = two_users();
     let ana = engine.as_user("ana");
     let query = TaskQuery { user: Some("bob".into()), ..TaskQuery::default() };
-    let tasks = ana.tasks(&query).unwrap().items;
+    let tasks = ana.query().tasks(&query).unwrap().items;
     assert_eq!(tasks.iter().map(|task| task.id.as_str()).collect::<Vec<_>>(), ["diary"]);
-    let marks = ana.checkpoints(&CheckpointQuery::default()).unwrap().items;
+    let marks = ana.query().checkpoints(&CheckpointQuery::default()).unwrap().items;
     assert_eq!(marks.iter().map(|mark| mark.id.to_string()).collect::<Vec<_>>(), [anas]);
     assert_eq!(engine.query().tasks(&TaskQuery::default()).unwrap().items.len(), 2);
-    assert!(engine.as_user("carl").tasks(&TaskQuery::default()).unwrap().items.is_empty());
+    assert!(engine.as_user("carl").query().tasks(&TaskQuery::default()).unwrap().items.is_empty());
 }
 
 #[test]
@@ -87,11 +90,11 @@ fn a_view_of_one_task_shows_no_other() {
     engine.as_user("ana").start_task("letters").unwrap();
     for view in [engine.view().only("diary"), engine.as_user("ana").only("diary")] {
         assert_eq!(view.task("diary").unwrap().user(), "ana");
-        let tasks = view.tasks(&TaskQuery::default()).unwrap().items;
+        let tasks = view.query().tasks(&TaskQuery::default()).unwrap().items;
         assert_eq!(tasks.iter().map(|task| task.id.as_str()).collect::<Vec<_>>(), ["diary"]);
-        let marks = view.checkpoints(&CheckpointQuery::default()).unwrap().items;
+        let marks = view.query().checkpoints(&CheckpointQuery::default()).unwrap().items;
         assert_eq!(marks.iter().map(|mark| mark.id.to_string()).collect::<Vec<_>>(), [&*anas]);
-        let stats = view.task_stats("ana").unwrap();
+        let stats = view.query().task_stats(Some("ana")).unwrap();
         assert_eq!(stats.iter().map(|stats| stats.task.as_str()).collect::<Vec<_>>(), ["diary"]);
         assert!(!view.shows_all());
         for other in ["letters", "notes", "nothing"] {
@@ -99,24 +102,31 @@ fn a_view_of_one_task_shows_no_other() {
             let refused = [
                 view.task(other).map(drop),
                 view.point(other).map(drop),
-                view.pins(other).map(drop),
-                view.delete_task(other),
+                view.retention().pins(other).map(drop),
+                view.retention().delete_task(other),
                 view.undo(other).run().map(drop),
                 view.only(other).task(other).map(drop),
                 view.only(other).task("diary").map(drop),
-                point.map_or(Err(Error::not_found("")), |point| view.erase(&point, None)),
+                point.map_or(Err(Error::not_found("")), |point| {
+                    view.retention().erase(&point, None)
+                }),
             ];
             for refused in refused {
                 assert_eq!(refused.unwrap_err().kind(), ErrorKind::NotFound, "{other}");
             }
         }
-        for refused in [view.checkpoint(&bobs).map(drop), view.pin(&bobs, None), view.unmark(&bobs)]
-        {
+        let of_bob = engine.query().checkpoint(&bobs).unwrap().id;
+        for refused in [
+            view.query().checkpoint(&bobs).map(drop),
+            view.retention().pin(&of_bob, None),
+            view.retention().unpin(&of_bob),
+            view.retention().unmark(&[of_bob]),
+        ] {
             assert_eq!(refused.unwrap_err().kind(), ErrorKind::NotFound);
         }
         assert_eq!(view.start_task("new").unwrap_err().kind(), ErrorKind::Invalid);
         let users = TaskQuery { user: Some("bob".into()), ..TaskQuery::default() };
-        let of_bob = view.tasks(&users).unwrap().items.len();
+        let of_bob = view.query().tasks(&users).unwrap().items.len();
         assert_eq!(of_bob, usize::from(view.user().is_some()), "a user's view ignores it");
     }
     assert!(engine.view().shows_all() && engine.task("letters").is_ok());
@@ -133,7 +143,7 @@ fn a_list_says_that_there_is_more_only_where_that_is_the_users_own() {
     let ana = engine.as_user("ana");
     let tasks = |limit, cursor| {
         let query = TaskQuery { limit: Some(limit), cursor, ..TaskQuery::default() };
-        let page = ana.tasks(&query).unwrap();
+        let page = ana.query().tasks(&query).unwrap();
         let ids: Vec<_> = page.items.into_iter().map(|task| task.id).collect();
         (ids, page.next)
     };
@@ -143,7 +153,7 @@ fn a_list_says_that_there_is_more_only_where_that_is_the_users_own() {
     assert_eq!(tasks(1, next), (vec!["t80".into()], None));
     let marks = |limit, cursor| {
         let query = CheckpointQuery { limit: Some(limit), cursor, ..CheckpointQuery::default() };
-        let page = ana.checkpoints(&query).unwrap();
+        let page = ana.query().checkpoints(&query).unwrap();
         let tasks: Vec<_> = page.items.into_iter().map(|mark| mark.task).collect();
         (tasks, page.next)
     };

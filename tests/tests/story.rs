@@ -141,7 +141,7 @@ fn a_condition_is_denied_only_after_every_state_was_looked_at() {
             let holds = |offset| condition.holds(&at(&engine, &end, offset), &*chunks).unwrap();
             let all: Vec<bool> = (0..=end.offset).map(holds).collect();
             let first = all.iter().position(|holds| *holds);
-            let said = engine.view().bisect(None, &end, &condition);
+            let said = engine.query().first_where(None, &end, &condition);
             match (all[0], all.last(), first) {
                 (true, ..) => assert!(said.unwrap_err().to_string().contains("already")),
                 (_, _, None) => {

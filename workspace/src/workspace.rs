@@ -130,7 +130,7 @@ impl Workspace {
         change.read = transition.read;
         change.took_us = transition.took_us;
         change.error = error.map(ToString::to_string);
-        engine.tell_workspace(&change);
+        engine.captures().report(&change);
         Ok(())
     }
 

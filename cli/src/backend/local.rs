@@ -71,7 +71,7 @@ impl Backend for Local<'_> {
 
     fn point(&self, address: &str) -> Result<PointForm> {
         let point = hints::point(self.0, address)?;
-        let hash = self.0.integrity().hash_at(&point).map_err(|error| {
+        let hash = self.0.hash_at(&point).map_err(|error| {
             let trimmed = error.kind() == ErrorKind::NotFound;
             let failure = Failure::from(error);
             match hints::head(self.0, &point) {
@@ -148,7 +148,7 @@ impl Backend for Local<'_> {
         after: &PointForm,
         at_most: u64,
     ) -> Result<Option<u64>> {
-        let root = |point| Ok::<_, Failure>(self.0.workspace_at(&self.found(point)?)?);
+        let root = |point| Ok::<_, Failure>(self.0.captures().at(&self.found(point)?)?);
         let (Some(before), Some(after)) = (root(before)?, root(after)?) else {
             return Ok(None);
         };

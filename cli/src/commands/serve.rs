@@ -171,7 +171,7 @@ fn serve(
         answered.map_err(|e| cannot("answer", &e))
     });
     // Hooks may ask the socket.
-    server.engine().end_hooks();
+    server.engine().store().end_hooks();
     // Closing the engine waits for work that still uses it. The second signal ends that, too.
     runtime.shutdown_background();
     served

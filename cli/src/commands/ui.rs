@@ -63,7 +63,7 @@ fn of_this(engine: &Engine, args: &UiArgs, out: &mut Out) -> Result<()> {
     // A store with hooks has its socket already.
     let _attached = server.attach().ok();
     let served = serve(&server, &screen, args, out);
-    engine.end_hooks();
+    engine.store().end_hooks();
     served
 }
 

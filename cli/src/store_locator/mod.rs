@@ -482,7 +482,7 @@ pub struct Attachment {
 
 impl Drop for Attachment {
     fn drop(&mut self) {
-        self.engine.end_hooks();
+        self.engine.store().end_hooks();
     }
 }
 

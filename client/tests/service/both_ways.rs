@@ -271,7 +271,7 @@ async fn a_change_that_is_made_once_says_the_same_in_two_equal_stores() {
     Unmark::new(&ids[0]).serve(&view).unwrap();
     client.call(&Unmark::new(&ids[1])).await.unwrap();
     for (served, id) in [&here, &there].into_iter().zip(&ids) {
-        let gone = served.engine.view().checkpoint(id).unwrap_err();
+        let gone = served.engine.query().checkpoint(id).unwrap_err();
         assert_eq!(gone.kind(), milepost::ErrorKind::NotFound);
     }
 }

@@ -111,7 +111,7 @@ impl Lineage {
     /// past the head. `NotFound`: retention trimmed the offset.
     pub fn checkpoint(&self, mark: Mark) -> Result<Checkpoint> {
         match self.calls_at_checkpoints() {
-            true => self.with_hooks()?.checkpoint_observed(mark),
+            true => self.as_task()?.checkpoint_observed(mark),
             false => self.checkpoint_unobserved(mark),
         }
     }
@@ -126,7 +126,7 @@ impl Lineage {
     /// # Errors
     ///
     /// `NotFound`: the task was deleted. `Unavailable`: the store is closed.
-    pub fn with_hooks(&self) -> Result<Task> {
+    pub fn as_task(&self) -> Result<Task> {
         Task::on(self.engine(), self)
     }
 
@@ -134,7 +134,7 @@ impl Lineage {
     fn observed(&self, append: &Append) -> Result<Option<Task>> {
         append.check_capture()?;
         let is_asked = append.is_after_capture() || append.mark_given().is_some();
-        (is_asked && self.calls_at_checkpoints()).then(|| self.with_hooks()).transpose()
+        (is_asked && self.calls_at_checkpoints()).then(|| self.as_task()).transpose()
     }
 
     /// Appends events with the captures for their checkpoint, and returns the mark too.

@@ -320,18 +320,6 @@ impl Engine {
         Err(Error::new(ErrorKind::Conflict, message))
     }
 
-    /// Returns the maximum size of an event's body, in bytes.
-    pub fn event_max(&self) -> usize {
-        self.inner.options.event_max
-    }
-
-    /// Delivers the queued events to the hooks, and waits for the calls that they have queued, as
-    /// [`Engine::close`] does first. The store stays open, so that hooks which ask it are answered.
-    /// Later events are not reported.
-    pub fn end_hooks(&self) {
-        self.inner.end_hooks();
-    }
-
     /// Closes the store: commits queued appends, delivers pending notifications to hooks, applies
     /// and syncs everything, and records the close in the journal. Other clones get `Unavailable`
     /// from then on.

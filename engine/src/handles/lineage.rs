@@ -25,7 +25,7 @@ use crate::history::point::Point;
 
 /// A handle on one lineage. Cheap to clone.
 ///
-/// A handle taken by name ([`crate::Task::lineage_named`], [`Engine::branch`]) is independent of
+/// A handle taken by name ([`crate::Task::lineage_named`], [`View::branch`]) is independent of
 /// the active lineage. A handle taken through a [`crate::Task`] has the epoch of the activation:
 /// after a restore its appends are `Conflict`.
 #[derive(Debug, Clone)]

@@ -356,7 +356,7 @@ impl Task {
     ///
     /// # Errors
     ///
-    /// `Invalid`: there is no such transition; nothing is appended. Others as [`Task::append`].
+    /// `Invalid`: there is no such transition; nothing is appended. Others as [`Lineage::append`].
     pub fn change_control(&self, to: RunControl, reason: Option<&str>) -> Result<RunControl> {
         self.change_control_in(&Context::default(), to, reason)
     }

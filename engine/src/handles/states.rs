@@ -64,7 +64,7 @@ impl Lineage {
     /// the current head, and begins at the first existing event if it begins at 0. Removed
     /// checkpoints are left out.
     ///
-    /// The states are those of [`Engine::run_state`](crate::Engine::run_state), in one pass: the
+    /// The states are those of [`View::run_state`](crate::View::run_state), in one pass: the
     /// first is folded from the nearest snapshot, each other one from the one before it. A mark of
     /// a point ([`Mark::at`](crate::Mark::at)) before that of an earlier mark has a fold of its
     /// own. If content is removed during the pass (by an erasure, a trim or a compaction), the next
@@ -91,7 +91,7 @@ impl Lineage {
     ///
     /// `Invalid`: the range begins past the head. `NotFound`: the range begins before the events
     /// that retention kept, or the task was deleted. The items have the errors of
-    /// [`Engine::run_state`](crate::Engine::run_state).
+    /// [`View::run_state`](crate::View::run_state).
     pub fn states(&self, range: impl RangeBounds<Offset>) -> Result<States> {
         self.states_of(&RUN, range).map(States)
     }
@@ -117,7 +117,7 @@ impl<R: Reducer> StatesOf<'_, R> {
     ///
     /// # Errors
     ///
-    /// As [`Engine::state`](crate::Engine::state).
+    /// As [`View::state`](crate::View::state).
     pub fn next_state(&mut self) -> Result<Option<(Checkpoint, &R::State)>> {
         if self.ended {
             return Ok(None);

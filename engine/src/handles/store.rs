@@ -127,6 +127,18 @@ impl<'a> Store<'a> {
         self.engine.inner.meters.now()
     }
 
+    /// Returns the maximum size of an event's body, in bytes.
+    pub fn event_max(&self) -> usize {
+        self.engine.inner.options.event_max
+    }
+
+    /// Delivers the queued events to the hooks, and waits for the calls that they have queued, as
+    /// [`Engine::close`] does first. The store stays open, so that hooks which ask it are answered.
+    /// Later events are not reported.
+    pub fn end_hooks(&self) {
+        self.engine.inner.end_hooks();
+    }
+
     /// Returns the chunks of the store.
     pub fn chunks(&self) -> ChunkStore {
         ChunkStore { log: Arc::clone(self.engine.inner.catalog.log()) }

@@ -23,7 +23,7 @@ pub(crate) const LAST_SUCCESSFUL: &str = "ok";
 /// Minimum number of digits of a checkpoint's id in an address.
 pub(crate) const ID_PREFIX_MIN: usize = 8;
 
-/// The name of a point, resolved by [`crate::Engine::resolve`].
+/// The name of a point, resolved by [`crate::View::resolve`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
     /// A point of a task.

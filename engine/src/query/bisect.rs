@@ -8,10 +8,10 @@
 use std::collections::BTreeSet;
 
 use milepost_codec::{Error, Offset, Result};
-use milepost_replay::{Reducer as _, RunReducer, RunState};
+use milepost_replay::{Condition, Reducer as _, RunReducer, RunState};
 
 use super::Query;
-use crate::handles::engine::Engine;
+use crate::handles::view::View;
 use crate::history::events::Ancestry;
 use crate::history::log_chunks::LogChunks;
 use crate::history::point::Point;
@@ -49,7 +49,7 @@ pub enum Verdict {
 /// for step in 1..=20 {
 ///     run.append(StepStarted { step, ..Default::default() })?;
 /// }
-/// let mut bisect = engine.query().bisect(None, &engine.point("tuning")?)?;
+/// let mut bisect = engine.query().bisect(None, &view.point("tuning")?)?;
 /// bisect.run(&engine, |_, state| {
 ///     let late = state.step.as_ref().is_some_and(|step| step.number > 12);
 ///     Ok::<_, milepost::Error>(if late { Verdict::Bad } else { Verdict::Good })
@@ -70,6 +70,25 @@ pub struct Bisect {
 }
 
 impl Query<'_> {
+    /// Searches the history of a point for the first event after which a condition holds: see
+    /// [`Bisect::run_or_scan`].
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`: the condition holds nowhere before the point, or holds at the good one. Others as
+    /// [`Query::bisect`].
+    pub fn first_where(
+        &self,
+        good: Option<&Point>,
+        bad: &Point,
+        condition: &Condition,
+    ) -> Result<Bisect> {
+        let chunks = self.view.chunks();
+        let mut search = self.bisect(good, bad)?;
+        search.run_or_scan(self.view, |state| condition.holds(state, chunks.as_ref()))?;
+        Ok(search)
+    }
+
     /// Begins a search from a good point, or from the beginning of the history, to a bad one.
     /// Events that the bad point's lineage inherits count. Reads no state yet.
     ///
@@ -78,6 +97,7 @@ impl Query<'_> {
     /// - `Invalid`: the good point is not before the bad one in its history.
     /// - `NotFound`: retention trimmed it.
     pub fn bisect(&self, good: Option<&Point>, bad: &Point) -> Result<Bisect> {
+        good.into_iter().chain([bad]).try_for_each(|point| self.view.shown(point))?;
         let catalog = &self.view.inner.catalog;
         catalog.readable((bad.no, bad.lineage, bad.offset))?;
         let ancestry = Ancestry::of(catalog, bad.no, bad.lineage)?;
@@ -208,21 +228,21 @@ impl Bisect {
     ///
     /// - `Invalid`: the good end is bad, the bad end is good, one of them is skipped, or too many
     ///   states were skipped.
-    /// - Errors of `ask` and of [`Engine::run_state`].
+    /// - Errors of `ask` and of [`View::run_state`].
     pub fn run<E: From<Error>>(
         &mut self,
-        engine: &Engine,
+        view: &View,
         mut ask: impl FnMut(&Point, &RunState) -> Result<Verdict, E>,
     ) -> Result<(), E> {
         let (good, bad) = (self.good(), self.bad());
         for (point, verdict) in [(good, Verdict::Good), (bad, Verdict::Bad)] {
-            let said = self.look(engine, &point, &mut ask)?;
+            let said = self.look(view, &point, &mut ask)?;
             if said != verdict {
                 return Err(wrong_end(&point, verdict, said).into());
             }
         }
         while let Some(point) = self.next_point() {
-            let verdict = self.look(engine, &point, &mut ask)?;
+            let verdict = self.look(view, &point, &mut ask)?;
             self.mark(verdict)?;
         }
         Ok(())
@@ -235,29 +255,29 @@ impl Bisect {
     /// # Errors
     ///
     /// - `Invalid`: the condition holds at the good end, or after none of the events.
-    /// - Errors of `holds` and of [`Engine::run_state`].
+    /// - Errors of `holds` and of [`View::run_state`].
     pub fn run_or_scan(
         &mut self,
-        engine: &Engine,
+        view: &View,
         mut holds: impl FnMut(&RunState) -> Result<bool>,
     ) -> Result<()> {
-        if holds(&engine.run_state(&self.end)?)? {
-            return self.run(engine, |_, state| {
+        if holds(&view.run_state(&self.end)?)? {
+            return self.run(view, |_, state| {
                 Ok::<_, Error>(if holds(state)? { Verdict::Bad } else { Verdict::Good })
             });
         }
         let (begin, end) = (self.good(), self.end.clone());
-        let mut state = engine.run_state(&begin)?;
+        let mut state = view.run_state(&begin)?;
         if holds(&state)? {
             return Err(wrong_end(&begin, Verdict::Good, Verdict::Bad));
         }
-        let catalog = &engine.catalog();
+        let catalog = &view.catalog();
         let chunks = LogChunks::folding(catalog, &RunReducer, (end.no, end.lineage))?;
-        let lineage = engine.task(&end.task)?.lineage_named(end.lineage)?;
+        let lineage = view.task(&end.task)?.lineage_named(end.lineage)?;
         let mut found = None;
         self.looked = 1;
         for event in lineage.read(begin.offset..end.offset)? {
-            engine.cancel().check()?;
+            view.cancel().check()?;
             let event = event?;
             RunReducer.apply(&mut state, &event, &chunks)?;
             self.looked += 1;
@@ -280,12 +300,12 @@ impl Bisect {
 
     fn look<E: From<Error>>(
         &mut self,
-        engine: &Engine,
+        view: &View,
         point: &Point,
         ask: &mut impl FnMut(&Point, &RunState) -> Result<Verdict, E>,
     ) -> Result<Verdict, E> {
         self.looked += 1;
-        ask(point, &engine.run_state(point)?)
+        ask(point, &view.run_state(point)?)
     }
 
     /// Returns another point of the history. Only the end can be a checkpoint.

@@ -72,13 +72,14 @@ impl Query<'_> {
     /// - `Invalid`: `pointer` is not a pointer, or names the whole state or a whole list of
     ///   messages or guidance, which every entry changes. Or values take over 32 MiB of memory (an
     ///   object counts 640 bytes), one alone or all of a history.
-    /// - Otherwise as [`Engine::run_state`](crate::Engine::run_state).
+    /// - Otherwise as [`View::run_state`](crate::View::run_state).
     pub fn blame(&self, point: &Point, pointer: &str, history: bool) -> Result<Blamed> {
         if matches!(pointer, "/messages" | "/guidance") {
             return Err(Error::invalid(format!(
                 "every entry changes the list `{pointer}`: name one of them, as in `{pointer}/0`"
             )));
         }
+        self.view.shown(point)?;
         let catalog = &self.view.catalog();
         catalog.readable((point.no, point.lineage, point.offset))?;
         let ancestry = Ancestry::of(catalog, point.no, point.lineage)?;

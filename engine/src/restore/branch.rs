@@ -181,7 +181,7 @@ impl Engine {
         }
         if let Some(mark) = append.marked() {
             // Hooks see the lineage of the point: the branch does not exist yet.
-            let from = Lineage::new(self, point.no, point.lineage, None)?.with_hooks()?;
+            let from = Lineage::new(self, point.no, point.lineage, None)?.as_task()?;
             from.ask_hooks(Some(&mark))?;
         }
         // Encoded before the lock, as all that is not small: calls on other tasks wait for it. The
@@ -220,7 +220,7 @@ impl Engine {
         {
             let marked = self.query().checkpoint(&id.to_string());
             // The branch exists, even if its report fails.
-            if let (Ok(marked), Ok(task)) = (marked, lineage.with_hooks()) {
+            if let (Ok(marked), Ok(task)) = (marked, lineage.as_task()) {
                 task.tell_hooks(&marked);
             }
         }

@@ -113,7 +113,7 @@ impl Engine {
     pub(super) fn on_lineage(&self, task: TaskNo, lineage: LineageId) -> Result<Task> {
         match Task::of(self, task)? {
             now if now.lineage().id() == lineage => Ok(now),
-            _ => Lineage::new(self, task, lineage, None)?.with_hooks(),
+            _ => Lineage::new(self, task, lineage, None)?.as_task(),
         }
     }
 

@@ -7,6 +7,7 @@ use milepost_codec::{
 
 use crate::commit::committer::is_overtaken;
 use crate::handles::engine::Engine;
+use crate::handles::hooks::{WorkspaceChange, WorkspaceState};
 use crate::handles::lineage::Lineage;
 use crate::handles::task::Task;
 use crate::history::point::Point;
@@ -28,15 +29,8 @@ impl FolderState {
 }
 
 impl Engine {
-    /// Returns the root of the last capture of a task's folder. Usually that is the last one before
-    /// the head. A [switch](Engine::switch), a redo, and an undo of the state leave the files as
-    /// they are: until the next capture, the last one is that of the lineage before. For a handle
-    /// on another lineage than the active one, it is the last one before the head of that.
-    ///
-    /// # Errors
-    ///
-    /// As [`Engine::run_state`].
-    pub fn last_capture(&self, task: &Task) -> Result<Option<Hash>> {
+    /// Returns the root of the last capture of a task's folder: see [`Captures::last`].
+    pub(crate) fn last_capture(&self, task: &Task) -> Result<Option<Hash>> {
         if self.inner.catalog.active(task.no())?.1.lineage != task.lineage().id() {
             return self.workspace_at(&task.point(task.head()?.next)?);
         }
@@ -97,9 +91,71 @@ impl Engine {
     }
 }
 
+/// Captures of folders: see [`Engine::captures`].
+#[derive(Debug, Clone, Copy)]
+pub struct Captures<'a> {
+    engine: &'a Engine,
+}
+
+impl Engine {
+    /// Returns the operations on captures of folders.
+    pub fn captures(&self) -> Captures<'_> {
+        Captures { engine: self }
+    }
+}
+
+impl Captures<'_> {
+    /// Returns the root of the workspace at a point: that of the last capture before it.
+    ///
+    /// # Errors
+    ///
+    /// As [`View::run_state`].
+    pub fn at(&self, point: &Point) -> Result<Option<Hash>> {
+        self.engine.workspace_at(point)
+    }
+
+    /// Returns the root of the last capture of a task's folder. Usually that is the last one before
+    /// the head. A [switch](View::switch), a redo, and an undo of the state leave the files as
+    /// they are: until the next capture, the last one is that of the lineage before. For a handle
+    /// on another lineage than the active one, it is the last one before the head of that.
+    ///
+    /// # Errors
+    ///
+    /// As [`View::run_state`].
+    pub fn last(&self, task: &Task) -> Result<Option<Hash>> {
+        self.engine.last_capture(task)
+    }
+
+    /// Returns the activations that left the files of the folder as they were, in order: each
+    /// [switch](View::switch), redo and undo of the state after which the activated lineage names
+    /// another capture than the folder's last one.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: the task was deleted. `Unavailable`: the store is closed.
+    pub fn kept(&self, task: &Task) -> Result<Vec<(LineageId, FilesKept)>> {
+        self.engine.inner.catalog.all_files_kept(task.no())
+    }
+
+    /// Reports a change of a workspace to all hooks, and counts captures. For programs that manage
+    /// a workspace, such as the crate `milepost-workspace`.
+    pub fn report(&self, change: &WorkspaceChange) {
+        let ended = (change.before, change.state);
+        if ended == (WorkspaceState::Creating, WorkspaceState::Idle) {
+            let meters = &self.engine.inner.meters;
+            meters.captures.add(1);
+            meters.capture_files.add(change.files);
+            meters.capture_files_read.add(change.read);
+            meters.capture_us.record(change.took_us);
+        }
+        let hooks = &self.engine.inner.options.hooks;
+        hooks.tell("a workspace", |hook| hook.on_workspace(change));
+    }
+}
+
 impl Task {
     /// Returns the lineage whose head names the last capture of the folder. It is another one than
-    /// the active lineage after a [switch](Engine::switch), a redo or an undo of the state, until
+    /// the active lineage after a [switch](View::switch), a redo or an undo of the state, until
     /// the next capture.
     ///
     /// # Errors
@@ -108,16 +164,5 @@ impl Task {
     pub fn files_lineage(&self) -> Result<LineageId> {
         let (active, kept) = self.engine().inner.catalog.files_kept(self.no())?;
         Ok(kept.map_or(active, |kept| kept.lineage))
-    }
-
-    /// Returns the activations that left the files of the folder as they were, in order: each
-    /// [switch](Engine::switch), redo and undo of the state after which the activated lineage names
-    /// another capture than the folder's last one.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`: the task was deleted. `Unavailable`: the store is closed.
-    pub fn files_kept(&self) -> Result<Vec<(LineageId, FilesKept)>> {
-        self.engine().inner.catalog.all_files_kept(self.no())
     }
 }

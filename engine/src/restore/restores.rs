@@ -19,7 +19,7 @@ pub struct Restores<'a> {
 
 impl Engine {
     /// Returns the operations on pending and past restores, and on the participants of tasks.
-    /// [`Engine::restore`] and [`Engine::undo`] make new restores.
+    /// [`View::restore`] and [`View::undo`] make new restores.
     pub fn restores(&self) -> Restores<'_> {
         Restores { engine: self }
     }
@@ -85,9 +85,10 @@ impl Restores<'_> {
         self.engine.end(pending, RestoreOutcome::GivenUp, reason)
     }
 
-    /// Adds a participant to a task until the result is dropped. Each checkpoint that is marked
-    /// through a [`Task`], and each [`Task::append_after_capture`], captures it first, and
-    /// [`Engine::undo`] includes it. An interrupted restore in which it took part is undone first.
+    /// Adds a participant to a task until the result is dropped. Each checkpoint of the task, and
+    /// each append [after a capture](crate::Append::after_capture), captures it first, and an
+    /// [undo](crate::View::undo) includes it. An interrupted restore in which it took part is
+    /// undone first.
     ///
     /// # Errors
     ///

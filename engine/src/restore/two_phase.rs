@@ -362,12 +362,8 @@ impl Engine {
         Ok(append)
     }
 
-    /// Returns the root of the workspace at a point: that of the last capture before it.
-    ///
-    /// # Errors
-    ///
-    /// As [`Engine::run_state`].
-    pub fn workspace_at(&self, point: &Point) -> Result<Option<Hash>> {
+    /// Returns the root of the workspace at a point: see [`Captures::at`](super::Captures::at).
+    pub(crate) fn workspace_at(&self, point: &Point) -> Result<Option<Hash>> {
         match base::has_captures(&self.inner.catalog, point.no)? {
             true => Ok(self.run_state(point)?.workspace),
             // Without captures no state has to be folded.

@@ -134,29 +134,29 @@ impl Scene {
         let append = append(events);
         let append = if mark { append.mark(Mark::new().label("done")) } else { append };
         let Some(places) = self.keyed.places(events, head) else {
-            let error = task.append_each(append).unwrap_err();
+            let error = task.append(append).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Conflict);
             assert_eq!(task.head().unwrap().next, head, "nothing is appended");
             return;
         };
-        let done = task.append_each(append.clone()).unwrap();
+        let done = task.append(append.clone()).unwrap();
         let found = done.events.iter().map(|event| (event.offset, event.repeated));
         assert_eq!(found.collect::<Vec<_>>(), places);
         let new = places.iter().filter(|(_, repeated)| !repeated).count();
-        assert_eq!(done.appended.count as usize, new);
-        assert_eq!(done.appended.repeated, new == 0);
+        assert_eq!(done.count as usize, new);
+        assert_eq!(done.repeated, new == 0);
         if new > 0 {
-            assert_eq!(done.appended.first, head);
-            assert_eq!(done.appended.checkpoint.is_some(), mark);
-            assert_eq!(task.head().unwrap(), done.appended.head);
+            assert_eq!(done.first, head);
+            assert_eq!(done.checkpoint.is_some(), mark);
+            assert_eq!(task.head().unwrap(), done.head);
         }
         let before = task.head().unwrap();
-        let again = task.append_each(append).unwrap();
-        assert!(again.appended.repeated && again.events.iter().all(|event| event.repeated));
+        let again = task.append(append).unwrap();
+        assert!(again.repeated && again.events.iter().all(|event| event.repeated));
         assert_eq!(task.head().unwrap(), before);
         if new == places.len() && new > 0 {
-            assert_eq!(again.appended.checkpoint, done.appended.checkpoint);
-            assert_eq!(again.appended.head, done.appended.head);
+            assert_eq!(again.checkpoint, done.checkpoint);
+            assert_eq!(again.head, done.head);
         }
     }
 }
@@ -191,7 +191,7 @@ fn of_appends_at_the_same_time_each_key_is_appended_once_and_all_are_told_the_sa
                             (text.clone(), Message::text("user", &text))
                         };
                         let append = Append::each_keyed(keys.iter().map(event));
-                        let done = task.append_each(append).unwrap();
+                        let done = task.append(append).unwrap();
                         let places = done.events.iter().map(|it| (it.offset, it.repeated));
                         keys.into_iter().zip(places).collect()
                     })

@@ -202,7 +202,7 @@ fn the_usage_of_a_task_counts_each_event_once() {
     task.append(answer(20)).unwrap();
     let restored = engine.restore(&fork).run().unwrap();
     restored.append(answer(3)).unwrap();
-    let found = engine.view().summary("essay").unwrap();
+    let found = engine.query().summary("essay").unwrap();
     let tokens = |usage: Option<crate::reading::Usage>| usage.unwrap().tokens();
     assert_eq!(tokens(found.usage()), Some(123));
     assert_eq!(tokens(found.active().unwrap().summary.usage()), Some(103));

@@ -3,9 +3,9 @@
 
 use milepost_codec::{Body, Error, ErrorKind, LineageId, Result};
 
-use super::{Export, ExportItem, ExportTask, Import};
+use super::{Export, ExportItem, ExportTask, Import, Transfer};
 use crate::conditions::check_key;
-use crate::handles::engine::{Engine, check_names};
+use crate::handles::engine::check_names;
 use crate::handles::task::Task;
 use crate::handles::view::View;
 
@@ -40,11 +40,11 @@ impl View {
     pub fn copy_task(&self, from: &str, to: &str) -> Result<Task> {
         self.may_start(to)?;
         let task = self.task(from)?;
-        self.engine().copy_task_for(from, to, task.user(), None)
+        self.engine().transfer().copy(from, to, task.user(), None)
     }
 }
 
-impl Engine {
+impl Transfer<'_> {
     /// Copies a task, as [`View::copy_task`], for another owner. Repeated under the
     /// same idempotency key, it returns the existing copy, unless retention trimmed the first event
     /// of that.
@@ -53,18 +53,13 @@ impl Engine {
     ///
     /// As [`View::copy_task`]. `Invalid`: the user is empty, over 200 bytes, or has a control
     /// character.
-    pub fn copy_task_for(
-        &self,
-        from: &str,
-        to: &str,
-        user: &str,
-        key: Option<&str>,
-    ) -> Result<Task> {
+    pub fn copy(&self, from: &str, to: &str, user: &str, key: Option<&str>) -> Result<Task> {
+        let engine = self.engine;
         check_names(to, user)?;
         key.map_or(Ok(()), check_key)?;
-        if let (Some(key), Ok(there)) = (key, self.task(to)) {
-            let original = self.task(from)?.lineage().origin();
-            let first = self.inner.catalog.event_of_key(there.no(), LineageId(0), 0, key)?;
+        if let (Some(key), Ok(there)) = (key, engine.task(to)) {
+            let original = engine.task(from)?.lineage().origin();
+            let first = engine.inner.catalog.event_of_key(there.no(), LineageId(0), 0, key)?;
             if let Some(Body::LineageOpened(opened)) = first
                 && opened.copied_from.is_some_and(|of| of.origin == original)
                 && there.user() == user
@@ -72,11 +67,11 @@ impl Engine {
                 return Ok(there);
             }
         }
-        if self.inner.catalog.find(to)?.is_some() {
+        if engine.inner.catalog.find(to)?.is_some() {
             return Err(Error::new(ErrorKind::Conflict, format!("there is a task `{to}`")));
         }
-        let mut import = Import::of(self);
-        Export::in_store(self)?.task(from, &mut |item| match item {
+        let mut import = Import::of(engine);
+        Export::in_store(engine)?.task(from, &mut |item| match item {
             ExportItem::Task(task) => {
                 let task = ExportTask { user: user.to_owned(), ..task.clone() };
                 import.copy_in_store(to, &task, key.map(str::to_owned))

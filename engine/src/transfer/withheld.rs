@@ -16,7 +16,7 @@ const WITHHELD: &str = "withheld";
 impl ExportEvent {
     /// Returns `true` if an import that keeps identity accepts the event without its body. Other
     /// events depend on the remaining ones: on events of control logs, and on those that
-    /// [`Retention::erase`](crate::retention::Retention::erase) refuses.
+    /// [`ViewRetention::erase`](crate::retention::ViewRetention::erase) refuses.
     ///
     /// # Errors
     ///

@@ -12,7 +12,7 @@ use crate::view::{CANDIDATES, View};
 ///
 /// # Errors
 ///
-/// As [`Task::append`].
+/// As [`Lineage::append`].
 pub fn guide(task: &Task, text: &str) -> Result<()> {
     let text = text.to_owned();
     task.append(GuidanceGiven { text, data: None }).map(|_| ())
@@ -22,7 +22,7 @@ pub fn guide(task: &Task, text: &str) -> Result<()> {
 ///
 /// # Errors
 ///
-/// As [`View::of`] and [`Task::append`].
+/// As [`View::of`] and [`Lineage::append`].
 pub fn propose(engine: &Engine, task: &Task, prompt: &str) -> Result<()> {
     let head = task.head()?.next;
     let state = engine.run_state(&task.point(head)?)?;

@@ -178,7 +178,7 @@ impl Writer<'_> {
             .actor(ACTOR)
             .time_us(saved.time_us)
             .mark(mark(saved));
-        match self.lineage.with_hooks()?.append(append) {
+        match self.lineage.append(append) {
             Ok(appended) => {
                 if !appended.repeated {
                     self.events += u64::from(appended.count);
@@ -247,7 +247,7 @@ impl Writer<'_> {
             head if head == end => mark(saved),
             _ => mark(saved).at(end),
         };
-        self.lineage.with_hooks()?.checkpoint(mark)?;
+        self.lineage.checkpoint(mark)?;
         Ok(Ok(()))
     }
 

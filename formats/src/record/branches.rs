@@ -56,7 +56,7 @@ impl Branches {
             Some((_, lineage)) => {
                 let lineage = root.lineage_named(*lineage)?;
                 let parted_at = lineage.info()?.parent.map(|parent| parent.offset);
-                (lineage.with_hooks()?, parted_at.unwrap_or(START))
+                (lineage.as_task()?, parted_at.unwrap_or(START))
             }
             None => (root, START),
         };
@@ -102,13 +102,13 @@ impl Branches {
         }
         match id == lineage.lineage().id() {
             true => Ok(lineage),
-            false => Ok(lineage.lineage_named(id)?.with_hooks()?),
+            false => Ok(lineage.lineage_named(id)?.as_task()?),
         }
     }
 
     /// Returns the largest event that the engine takes, in bytes.
     pub fn event_max(&self) -> usize {
-        self.engine.event_max()
+        self.engine.store().event_max()
     }
 
     /// Returns `true` if this recording started the task.
@@ -122,7 +122,7 @@ impl Branches {
         // to.
         for lineage in &self.existing {
             if let Some(events) = lineage.appended_under(key)? {
-                let task = self.end_of(lineage.with_hooks()?)?;
+                let task = self.end_of(lineage.as_task()?)?;
                 let same = |other: &Task| other.lineage().id() == task.lineage().id();
                 let found = self.tasks.iter().position(same);
                 let branch = found.unwrap_or(self.tasks.len());
@@ -193,7 +193,7 @@ impl Branches {
         };
         self.opened.insert(called.to_owned(), (id, at));
         let lineage = self.engine.task(from.task_id())?.lineage_named(id)?;
-        let task = self.end_of(lineage.with_hooks()?)?;
+        let task = self.end_of(lineage.as_task()?)?;
         self.tasks.push(task);
         Ok(self.tasks.len() - 1)
     }
@@ -216,7 +216,7 @@ impl Branches {
             let point = on.point(on.head()?.next)?;
             let restored = self.engine.restore(&point).description(CONTINUATION).run()?;
             let id = restored.lineage().id();
-            let lineage = self.engine.task(&self.id)?.lineage_named(id)?.with_hooks()?;
+            let lineage = self.engine.task(&self.id)?.lineage_named(id)?.as_task()?;
             self.continuations.insert(on.id(), id);
             if let Some(task) = self.tasks.get_mut(branch) {
                 *task = lineage;
@@ -250,7 +250,7 @@ fn root(engine: &Engine, id: &str, user: &str, keys: &[&str]) -> Result<(Task, b
     };
     let root = task.lineage_named(LineageId(0))?;
     check_is_ours(id, &root, keys)?;
-    Ok((root.with_hooks()?, is_new))
+    Ok((root.as_task()?, is_new))
 }
 
 /// Refuses a task with the documents of hooks: they have the same conversation.

@@ -125,7 +125,7 @@ impl LineStore for Engine {
     }
 
     fn cancel(&self) -> &Cancel {
-        Self::cancel(self)
+        milepost::View::cancel(self)
     }
 }
 

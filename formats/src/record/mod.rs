@@ -151,7 +151,7 @@ pub fn record(
 ) -> Result<RecordReport> {
     let (begun, reader) = begin(input, options)?;
     // An engine that another program opened may accept less.
-    let event_max = options.event_max.min(store.event_max());
+    let event_max = options.event_max.min(store.store().event_max());
     let options = RecordOptions { event_max, ..options.clone() };
     let job = Job::new(store, &begun, &options);
     let path = begun.path.as_deref();

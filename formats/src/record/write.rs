@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use milepost::events::{MarkCause, MarkStatus};
 use milepost::{
-    Append, Appended, Body, Engine, ErrorKind, Json, Lineage, Mark, Offset, Point, Task, Ticket,
+    Append, Appended, Body, Engine, ErrorKind, Json, Lineage, Mark, Offset, Point, Ticket,
 };
 
 use super::plan::{Item, Plan, Run, common_prefix};
@@ -40,8 +40,8 @@ struct Queued {
 /// of the append before it.
 pub struct LineageWriter {
     lineage: Lineage,
-    /// The lineage with the hooks and participants of its task, if there are any.
-    observed: Option<Task>,
+    /// `true` if a checkpoint calls hooks or participants.
+    observed: bool,
     /// The events of the next append, with their numbers.
     batch: Vec<(u64, Body)>,
     batch_bytes: usize,
@@ -56,10 +56,9 @@ pub struct LineageWriter {
 
 impl LineageWriter {
     pub fn new(lineage: Lineage) -> Result<Self> {
-        let task = lineage.with_hooks()?;
         Ok(Self {
+            observed: lineage.calls_at_checkpoints(),
             lineage,
-            observed: task.calls_at_checkpoints().then_some(task),
             batch: Vec::new(),
             batch_bytes: 0,
             queue: VecDeque::new(),
@@ -105,7 +104,7 @@ impl LineageWriter {
         let numbers: Vec<u64> = batch.iter().map(|(number, _)| *number).collect();
         // `submit` does not accept changes of control.
         let waits = batch.iter().any(|(_, body)| matches!(body, Body::ControlChanged(_)))
-            || mark.as_ref().is_some_and(|mark| self.observed.is_some() || is_large(mark));
+            || mark.as_ref().is_some_and(|mark| self.observed || is_large(mark));
         let append = Append::batch(batch.into_iter().map(|(_, body)| body));
         let append = match &mark {
             Some(mark) => append.mark(mark.clone()),
@@ -113,17 +112,14 @@ impl LineageWriter {
         };
         if waits {
             self.settle(0, 0)?;
-            let result = match &self.observed {
-                Some(task) => task.append(append.clone()),
-                None => self.lineage.append_ref(&append),
-            };
+            let result = self.lineage.append(&append);
             let Some(appended) = self.refusal(result)? else {
                 return self.one_by_one(&numbers, &append, mark);
             };
             self.count(&appended);
             return Ok(());
         }
-        let ticket = self.lineage.submit_ref(&append);
+        let ticket = self.lineage.submit(&append);
         match self.refusal(ticket)? {
             Some(ticket) => {
                 self.queue.push_back(Queued { ticket, bytes });
@@ -192,8 +188,8 @@ impl LineageWriter {
         let Some(mark) = mark else {
             return self.append(number, body);
         };
-        let task = self.lineage.with_hooks()?;
-        let marked = task.append_marked(body.clone(), mark.clone());
+
+        let marked = self.lineage.append_marked(body.clone(), mark.clone());
         match self.refusal(marked)? {
             Some(checkpoint) => {
                 self.events += 1;
@@ -240,7 +236,7 @@ impl LineageWriter {
     /// Marks a checkpoint after all events so far, and makes it durable.
     pub fn mark_alone(&mut self, mark: Mark) -> Result<Durable> {
         self.flush()?;
-        let checkpoint = self.lineage.with_hooks()?.checkpoint(mark)?;
+        let checkpoint = self.lineage.checkpoint(mark)?;
         self.checkpoints += 1;
         self.unmarked = false;
         let head = self.lineage.head()?;
@@ -390,7 +386,7 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use milepost::events::{Message, StepFinished};
-    use milepost::{Checkpoint, Hook, Options};
+    use milepost::{Checkpoint, Hook, Options, Task};
 
     use super::*;
 

@@ -423,7 +423,7 @@ fn range(lineage: LineageId, from: Offset, to: Offset) -> EventQuery {
 }
 
 fn on(engine: &Engine, task: &str, lineage: LineageId) -> milepost::Result<Task> {
-    engine.task(task)?.lineage_named(lineage)?.with_hooks()
+    engine.task(task)?.lineage_named(lineage)?.as_task()
 }
 
 fn fields(text: &str) -> Outcome<Vec<(String, serde_json::Value)>> {

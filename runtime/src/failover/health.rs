@@ -75,7 +75,7 @@ pub enum Health {
 }
 
 /// Result of an append to a failover engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Accepted {
     /// The append is durable.
     Appended(Appended),

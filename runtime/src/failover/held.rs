@@ -48,12 +48,8 @@ impl HeldAppend {
         Ok(task)
     }
 
-    /// Appends. Only a checkpoint needs the task's hooks and captures, which take a copy.
     pub(crate) fn append(&self, task: &Task) -> Result<Appended> {
-        match self.append.is_plain() {
-            true => task.lineage().append_ref(&self.append),
-            false => task.append(self.append.clone()),
-        }
+        task.append(&self.append)
     }
 
     /// Appends with the checkpoint, and returns it, or the reason why only the events are

@@ -121,7 +121,7 @@ impl FailoverEngine {
     ///
     /// # Errors
     ///
-    /// - Errors of [`Task::append`](milepost::Task::append) other than a failure of the disk.
+    /// - Errors of [`Lineage::append`](milepost::Lineage::append) other than a failure of the disk.
     /// - `Poisoned` or `Unavailable`, the failure itself: the held appends exceed the limit, or the
     ///   append expects a head.
     pub fn append(&self, task: &str, append: impl Into<Append>) -> Result<Accepted> {

@@ -21,7 +21,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// As [`milepost::Task::checkpoint`], unless the run continues without it.
+    /// As [`milepost::Lineage::checkpoint`], unless the run continues without it.
     pub fn autosave(&self) -> Result<Option<Checkpoint>> {
         match self.shared.options.autosave_after {
             Some(after) => self.shared.autosave(after),

@@ -28,7 +28,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// As [`Task::checkpoint`](milepost::Task::checkpoint).
+    /// As [`Lineage::checkpoint`](milepost::Lineage::checkpoint).
     pub fn checkpoint(&self, mark: Mark) -> Result<Checkpoint> {
         self.shared.save(mark)
     }

@@ -49,7 +49,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// As [`milepost::Task::append`].
+    /// As [`milepost::Lineage::append`].
     pub fn guide(&self, text: impl Into<String>) -> Result<Accepted> {
         let guidance = Append::from(GuidanceGiven::text(text));
         if self.shared.options.failover.is_some() {

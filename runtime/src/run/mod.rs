@@ -133,7 +133,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// As [`milepost::Engine::run_state`].
+    /// As [`milepost::View::run_state`].
     pub fn state(&self) -> Result<RunState> {
         self.task().state()
     }
@@ -264,7 +264,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// As [`Task::submit`]. `Invalid`: the run has a failover engine, whose held appends have no
+    /// As [`Lineage::submit`]. `Invalid`: the run has a failover engine, whose held appends have no
     /// ticket.
     pub fn submit(&self, append: impl Into<Append>) -> Result<Ticket> {
         if self.shared.options.failover.is_some() {
@@ -278,7 +278,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// As [`Task::append`].
+    /// As [`Lineage::append`].
     pub fn append(&self, append: impl Into<Append>) -> Result<Accepted> {
         self.shared.write(self.shared.in_context(append.into()))
     }
@@ -287,7 +287,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// As [`Task::append`].
+    /// As [`Lineage::append`].
     pub fn start_step(&self, started: StepStarted) -> Result<Accepted> {
         let step = started.step;
         let accepted = self.append(started)?;
@@ -300,7 +300,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// As [`Task::append`], and errors of the checkpoint unless the run continues without it.
+    /// As [`Lineage::append`], and errors of the checkpoint unless the run continues without it.
     pub fn finish_step(&self, finished: StepFinished) -> Result<Option<Checkpoint>> {
         let step = finished.step;
         let about = json!({"step": step});

@@ -41,7 +41,7 @@ impl Run {
     /// - `Invalid`: the result cannot be converted to JSON and back (such as a number that is not
     ///   finite: use [`Run::once_bytes`]), or the key is too long.
     /// - Errors of the work.
-    /// - Otherwise as [`milepost::Task::append`].
+    /// - Otherwise as [`milepost::Lineage::append`].
     pub fn once<T, E>(&self, key: &str, work: impl FnOnce() -> Result<T, E>) -> Result<T, E>
     where
         T: Serialize + DeserializeOwned,

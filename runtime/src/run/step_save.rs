@@ -57,7 +57,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// `Invalid`: a document nests too deeply. Otherwise as [`milepost::Task::append_marked`].
+    /// `Invalid`: a document nests too deeply. Otherwise as [`milepost::Lineage::append_marked`].
     pub fn save(&self, step: StepSave) -> Result<Option<Checkpoint>> {
         let index = step.index;
         let alias = format!("ckpt-{}-{index}", self.shared.task.lock().id());

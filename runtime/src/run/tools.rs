@@ -87,7 +87,7 @@ impl Run {
     fn append_after_capture(&self, call: ToolCalled) -> Result<()> {
         let append = self.shared.in_context(Append::from(call));
         if self.shared.failing().is_none() {
-            match self.task().append_after_capture(append.clone()) {
+            match self.task().append(append.clone().after_capture()) {
                 Err(error) if self.shared.continues_without(&error) => self.shared.report(&error),
                 recorded => return recorded.map(|_| ()),
             }

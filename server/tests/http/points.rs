@@ -38,7 +38,7 @@ async fn an_address_leads_to_one_point_however_it_is_written() {
     let task = essay(&served);
     let checkpoint = task.last_successful().unwrap().unwrap();
     let point = served.engine.point("essay@3").unwrap();
-    let hash = served.engine.integrity().hash_at(&point).unwrap().to_string();
+    let hash = served.engine.hash_at(&point).unwrap().to_string();
     let expected = json!({
         "address": "essay/0@3", "task": "essay", "lineage": 0, "offset": "3", "hash": hash,
     });
@@ -97,7 +97,7 @@ async fn the_event_at_a_point_is_shown_with_the_hash_behind_it() {
     let task = essay(&served);
     let event = ok(&served, "/v1/points/essay@2/event").await;
     let after = served.engine.point("essay@3").unwrap();
-    let hash = served.engine.integrity().hash_at(&after).unwrap();
+    let hash = served.engine.hash_at(&after).unwrap();
     assert_eq!(event["hash"], hash.to_string());
     assert_eq!((&event["task"], &event["offset"]), (&json!("essay"), &json!("2")));
     assert_eq!((&event["kind"], &event["body"]["content"]), (&json!("message"), &json!("hello")));

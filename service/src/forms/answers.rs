@@ -9,7 +9,7 @@ use milepost::query::{Blame, Blamed, LineageInfo, Page, TaskInfo, TaskStats};
 use milepost::retention::Pin;
 use milepost::state::{Change, Changes};
 use milepost::store::Repair;
-use milepost::{Appended, AppendedEach, Body, Checkpoint, Event, Hash, Json, KeyedEvent, Point};
+use milepost::{Appended, Body, Checkpoint, Event, Hash, Json, KeyedEvent, Point};
 use milepost_api::{
     AppendedForm, Big, BlameForm, BlamedForm, ChangeForm, ChangesForm, CheckpointForm, CountsForm,
     DiskForm, EventAt, EventForm, FaultForm, KeyedForm, LineageForm, Listed, ParentForm, PinForm,
@@ -199,21 +199,16 @@ pub fn page<I, T>(page: Page<I>, form: impl FnMut(I) -> T) -> Listed<T> {
 
 /// Converts the result of an append.
 pub fn appended(appended: &Appended) -> AppendedForm {
+    let event =
+        |event: &KeyedEvent| KeyedForm { offset: Big(event.offset), repeated: event.repeated };
     AppendedForm {
         first: Big(appended.first),
         next: Big(appended.head.next),
         hash: appended.head.hash,
         checkpoint: appended.checkpoint,
         repeated: appended.repeated,
-        events: Vec::new(),
+        events: appended.events.iter().map(event).collect(),
     }
-}
-
-/// Converts the result of an append of keyed events.
-pub fn appended_each(each: &AppendedEach) -> AppendedForm {
-    let event =
-        |event: &KeyedEvent| KeyedForm { offset: Big(event.offset), repeated: event.repeated };
-    AppendedForm { events: each.events.iter().map(event).collect(), ..appended(&each.appended) }
 }
 
 /// Converts a point and the chain hash there.

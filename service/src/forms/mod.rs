@@ -21,8 +21,8 @@ mod retention;
 mod summaries;
 
 pub use answers::{
-    appended, appended_each, blamed, change, changes, checkpoint, disk, event, event_at, lineage,
-    page, pin, place, point, repair, store, task, task_stats, total, verification,
+    appended, blamed, change, changes, checkpoint, disk, event, event_at, lineage, page, pin,
+    place, point, repair, store, task, task_stats, total, verification,
 };
 pub use attachments::{attachment, to_attachment};
 pub use files::{file, file_changes};

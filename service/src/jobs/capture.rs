@@ -52,7 +52,7 @@ pub(crate) fn captured(
     for_call: bool,
     told: Told<'_>,
 ) -> Result<(CaptureReport, Option<LeftOutForm>)> {
-    let before = engine.workspace_at(&task.point(task.head()?.next)?)?;
+    let before = engine.captures().at(&task.point(task.head()?.next)?)?;
     let capture = || match mark {
         Some(mark) if for_call => workspace.capture_for_call(engine, task, mark, None),
         mark => workspace.capture(engine, task, mark),

@@ -29,7 +29,7 @@ pub(crate) fn choices(asked: &FolderAsked) -> Choices {
 
 /// Returns the capture that a point sees.
 pub(crate) fn captured_at(engine: &Engine, point: &Point) -> Result<Option<Snapshot>> {
-    match engine.workspace_at(point)? {
+    match engine.captures().at(point)? {
         Some(root) => Ok(Some(Snapshot::of(engine, root)?)),
         None => Ok(None),
     }

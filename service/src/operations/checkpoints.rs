@@ -51,7 +51,7 @@ fn list(
         limit: Some(page_size(limit, PAGE, PAGE_MAX)?),
         cursor,
     };
-    Ok(forms::page(view.checkpoints(&query)?, forms::checkpoint))
+    Ok(forms::page(view.query().checkpoints(&query)?, forms::checkpoint))
 }
 
 serve_tagged!(Checkpoint);
@@ -60,7 +60,7 @@ impl ServeTagged for Checkpoint {
     type Seen = milepost::Checkpoint;
 
     fn see(&self, view: &View<'_>) -> OperationResult<(Tag, milepost::Checkpoint)> {
-        let checkpoint = view.checkpoint(&self.id)?;
+        let checkpoint = view.query().checkpoint(&self.id)?;
         Ok((Tag::new(checkpoint.id), checkpoint))
     }
 
@@ -75,7 +75,7 @@ impl ServeTagged for Checkpoint {
 
 impl Serve for Unmark {
     fn serve(self, view: &View<'_>) -> OperationResult<()> {
-        Ok(view.unmark(&self.id)?)
+        Ok(view.retention().unmark(&[view.query().checkpoint(&self.id)?.id])?)
     }
 }
 
@@ -92,7 +92,7 @@ impl Serve for UnmarkAll {
         }
         let lineage = lineage.map(LineageId);
         let bounds = EngineQuery { task, lineage, alias, before, ..EngineQuery::default() };
-        let removed = view.unmark_all(&EngineQuery { filter, status, ..bounds })?;
+        let removed = view.retention().unmark_all(&EngineQuery { filter, status, ..bounds })?;
         Ok(UnmarkedForm { removed: Big(removed) })
     }
 }
@@ -126,7 +126,7 @@ impl Serve for Mark {
     fn serve(self, view: &View<'_>) -> OperationResult<CheckpointForm> {
         let task = view.task(&self.task)?;
         let task = match self.body.lineage {
-            Some(lineage) => task.lineage_named(lineage)?.with_hooks()?,
+            Some(lineage) => task.lineage_named(lineage)?.as_task()?,
             None => task,
         };
         let mark = forms::mark_at(self.body).conditions(view.conditions().clone());

@@ -13,20 +13,24 @@ use crate::view::View;
 impl Serve for Pins {
     fn serve(self, view: &View<'_>) -> OperationResult<Listed<PinForm>> {
         let form = |pin: EnginePin| {
-            let checkpoint = view.checkpoint(&pin.checkpoint.to_string())?;
+            let checkpoint = view.query().checkpoint(&pin.checkpoint.to_string())?;
             Ok(forms::pin(pin, checkpoint))
         };
-        let items =
-            view.pins(&self.task)?.into_iter().map(form).collect::<milepost::Result<_>>()?;
+        let items = view
+            .retention()
+            .pins(&self.task)?
+            .into_iter()
+            .map(form)
+            .collect::<milepost::Result<_>>()?;
         Ok(Listed { items, next: None })
     }
 }
 
 impl Serve for Pin {
     fn serve(self, view: &View<'_>) -> OperationResult<PinForm> {
-        let checkpoint = view.checkpoint(&self.id)?;
-        view.pin(&checkpoint.id.to_string(), self.body.reason.as_deref())?;
-        let mut pins = view.pins(&checkpoint.task)?.into_iter();
+        let checkpoint = view.query().checkpoint(&self.id)?;
+        view.retention().pin(&checkpoint.id, self.body.reason.as_deref())?;
+        let mut pins = view.retention().pins(&checkpoint.task)?.into_iter();
         let pin = pins.find(|pin| pin.checkpoint == checkpoint.id);
         let removed = || {
             let id = checkpoint.id;
@@ -38,6 +42,6 @@ impl Serve for Pin {
 
 impl Serve for Unpin {
     fn serve(self, view: &View<'_>) -> OperationResult<()> {
-        Ok(view.unpin(&self.id)?)
+        Ok(view.retention().unpin(&view.query().checkpoint(&self.id)?.id)?)
     }
 }

@@ -65,7 +65,7 @@ impl Serve for Erase {
         let event = forms::event(view.event(&point)?.0);
         let erased = ErasedForm::of(&point.task, event);
         if !erased.was_erased {
-            view.erase(&point, self.body.reason.as_deref())?;
+            view.retention().erase(&point, self.body.reason.as_deref())?;
         }
         Ok(erased)
     }
@@ -90,7 +90,7 @@ impl ServeTagged for Blame {
     }
 
     fn answer(&self, view: &View<'_>, seen: Seen) -> OperationResult<BlamedForm> {
-        let blamed = view.blame(&seen.point, &self.query.pointer, self.query.history)?;
+        let blamed = view.query().blame(&seen.point, &self.query.pointer, self.query.history)?;
         Ok(forms::blamed(&seen.point.task, &self.query.pointer, blamed))
     }
 }
@@ -116,7 +116,7 @@ impl ServeTagged for Bisect {
         view: &View<'_>,
         (condition, good, bad): Self::Seen,
     ) -> OperationResult<BisectedForm> {
-        let search = view.bisect(good.as_ref(), &bad, &condition)?;
+        let search = view.query().first_where(good.as_ref(), &bad, &condition)?;
         let found = search.found();
         let found = found.ok_or_else(|| milepost::Error::invalid("no event was found"))?;
         let (event, hash) = view.event(&found)?;

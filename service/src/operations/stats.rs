@@ -45,7 +45,7 @@ fn user_stats(
     limit: usize,
     cursor: Option<&str>,
 ) -> Result<UserForm> {
-    let mut tasks = view.task_stats(&user)?;
+    let mut tasks = view.query().task_stats(Some(&user))?;
     let before = cursor.map(task_no).transpose()?;
     let total = forms::total(&tasks);
     tasks.retain(|task| before.is_none_or(|before| task.no < before));

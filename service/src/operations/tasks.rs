@@ -16,7 +16,7 @@ impl Serve for Tasks {
         let TaskQuery { user, prefix, limit, cursor } = self.query;
         let user = view.asks_about(user)?;
         let limit = Some(page_size(limit, PAGE, PAGE_MAX)?);
-        let page = view.tasks(&EngineQuery { user, prefix, limit, cursor })?;
+        let page = view.query().tasks(&EngineQuery { user, prefix, limit, cursor })?;
         Ok(forms::page(page, forms::task))
     }
 }
@@ -29,7 +29,7 @@ impl Serve for Task {
 
 impl Serve for Summary {
     fn serve(self, view: &View<'_>) -> OperationResult<SummaryForm> {
-        Ok(forms::summary(view.summary(&self.task)?))
+        Ok(forms::summary(view.query().summary(&self.task)?))
     }
 }
 
@@ -56,6 +56,6 @@ impl Serve for StartTask {
 
 impl Serve for DeleteTask {
     fn serve(self, view: &View<'_>) -> OperationResult<()> {
-        Ok(view.delete_task(&self.task)?)
+        Ok(view.retention().delete_task(&self.task)?)
     }
 }

@@ -24,7 +24,7 @@ impl<'a> WorkspaceFolder<'a> {
         if !folder.is_absolute() {
             return Err(Error::invalid("`folder` is an absolute path"));
         }
-        let Some(root) = engine.workspace_at(to)? else {
+        let Some(root) = engine.captures().at(to)? else {
             let text = "no folder was captured before this point: `state` goes back without";
             return Err(Error::not_found(text));
         };

@@ -74,7 +74,7 @@ impl Reader {
                 cursor: place.list.clone(),
                 ..TaskQuery::default()
             };
-            let page = view.tasks(&query)?;
+            let page = view.query().tasks(&query)?;
             // Tasks that were started since the page before are newer.
             let is_new = |task: &TaskInfo| place.task.is_some_and(|no| task.no.0 > no);
             let Some(task) = page.items.into_iter().next() else {

@@ -149,7 +149,7 @@ impl Scene {
     /// Returns the text of a file in the capture of a point.
     pub fn file_at(&self, point: &str, name: &str) -> Option<String> {
         let point = self.engine.point(point).unwrap();
-        let root = self.engine.workspace_at(&point).unwrap()?;
+        let root = self.engine.captures().at(&point).unwrap()?;
         let snapshot = Snapshot::of(&self.engine, root).unwrap();
         let to = tempfile::tempdir().unwrap();
         let path = to.path().join("out");

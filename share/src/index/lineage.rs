@@ -166,7 +166,7 @@ impl LineageDocuments<'_> {
         };
         let mut marks = Vec::new();
         loop {
-            let page = self.source.engine().view().checkpoints(&query)?;
+            let page = self.source.engine().query().checkpoints(&query)?;
             marks.extend(page.items.into_iter().map(|found| self.mark(forms::checkpoint(found))));
             query.cursor = page.next;
             if query.cursor.is_none() {

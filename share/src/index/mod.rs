@@ -38,7 +38,7 @@ impl Index {
     pub fn of(shown: &Shown) -> Result<Self> {
         let mut index = Self::default();
         let task = shown.engine.task(&shown.task.id)?;
-        let summary = shown.engine.view().summary(&shown.task.id)?;
+        let summary = shown.engine.query().summary(&shown.task.id)?;
         index.put("summary", &forms::summary(summary))?;
         let lineages = task.lineages()?;
         let forms: Vec<_> =

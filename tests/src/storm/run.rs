@@ -159,10 +159,10 @@ fn each(engine: &Engine, all: &[Adding]) -> Result<Done> {
     let events = all.iter().filter_map(|one| one.key.clone().zip(one.bodies().pop()));
     let append = Append::each_keyed(events);
     let (on, done) = match first.lineage {
-        None => (task.lineage().clone(), task.append_each(append)?),
+        None => (task.lineage().clone(), task.append(append)?),
         Some(id) => {
             let on = task.lineage_named(LineageId(id))?;
-            let done = on.append_each(append)?;
+            let done = on.append(append)?;
             (on, done)
         }
     };

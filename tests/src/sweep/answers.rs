@@ -163,7 +163,7 @@ impl Questions {
         answers.count(&format!("head of {name}"), || Ok(engine.point(&name)?.offset));
         answers.text(&format!("hash at {name}@{head}"), || {
             let point = engine.point(&format!("{name}@{head}"))?;
-            Ok(engine.integrity().hash_at(&point)?.to_string())
+            Ok(engine.hash_at(&point)?.to_string())
         });
         let handle = || {
             let point = engine.point(&name)?;

@@ -70,7 +70,7 @@ impl World {
             assert_eq!(read, history);
             for (offset, hash) in &lineage.hashes {
                 let point = named.point(*offset).unwrap();
-                assert_eq!(self.engine.integrity().hash_at(&point).unwrap(), *hash, "I3: {point}");
+                assert_eq!(self.engine.hash_at(&point).unwrap(), *hash, "I3: {point}");
             }
             self.check_addresses(task, n);
             self.check_state(task, n, model.head(n));

@@ -41,7 +41,7 @@ fn each_event_is_told_once_and_in_its_order_however_slow_the_hook_is() {
                     // Two writers on one lineage, and a third on another.
                     scope.spawn(|| append(&back, 40));
                     scope.spawn(|| append(&back, 40));
-                    scope.spawn(|| append(&aside.with_hooks().unwrap(), 40));
+                    scope.spawn(|| append(&aside.as_task().unwrap(), 40));
                 });
                 let two = Append::from(vec![
                     Message::text("user", "a").into(),

@@ -100,7 +100,7 @@ pub fn answers(engine: &Engine) -> Vec<String> {
                 let state = engine.run_state(&point).unwrap();
                 let json = state.to_json(engine.chunks().as_ref(), MessageRange::All);
                 said.push(format!("{id}@{at}: {}", json.unwrap()));
-                said.push(format!("{id}@{at}: {:?}", engine.integrity().hash_at(&point).unwrap()));
+                said.push(format!("{id}@{at}: {:?}", engine.hash_at(&point).unwrap()));
             }
             let point = lineage.point(head).unwrap();
             said.push(format!("{:?}", engine.query().blame(&point, "/control", true)));

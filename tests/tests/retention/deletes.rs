@@ -102,8 +102,8 @@ fn all_tasks_of_a_user_go_and_nobody_elses() {
     assert_eq!(told.last(), Some(&(5, 5)));
     assert_eq!(names(&engine), ["b"]);
     let ana = engine.as_user("ana");
-    assert_eq!(ana.delete_task("b").unwrap_err().kind(), ErrorKind::NotFound);
-    engine.as_user("bob").delete_task("b").unwrap();
+    assert_eq!(ana.retention().delete_task("b").unwrap_err().kind(), ErrorKind::NotFound);
+    engine.as_user("bob").retention().delete_task("b").unwrap();
     assert!(names(&engine).is_empty());
 }
 

@@ -12,7 +12,7 @@ fn events_before_the_oldest_kept_checkpoint_are_gone_and_what_is_behind_it_is_as
     let task = engine.start_task("t", "ana").unwrap();
     let marks: Vec<_> = (0..10).map(|n| step(&task, n)).collect();
     let oldest = &marks[7];
-    let hash = engine.integrity().hash_at(&engine.point("t@c-8").unwrap()).unwrap();
+    let hash = engine.hash_at(&engine.point("t@c-8").unwrap()).unwrap();
     let states: Vec<_> = (7..10).map(|n| state(&engine, &format!("t@c-{n}"))).collect();
     let events: Vec<Event> = task.read(oldest.at..).unwrap().map(Result::unwrap).collect();
 
@@ -23,7 +23,7 @@ fn events_before_the_oldest_kept_checkpoint_are_gone_and_what_is_behind_it_is_as
     for n in 7..10 {
         assert_eq!(state(&engine, &format!("t@c-{n}")), states[n - 7]);
     }
-    assert_eq!(engine.integrity().hash_at(&engine.point("t@c-8").unwrap()).unwrap(), hash);
+    assert_eq!(engine.hash_at(&engine.point("t@c-8").unwrap()).unwrap(), hash);
     for gone in [1, oldest.at - 1] {
         let error = task.read(gone..).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotFound);
@@ -240,7 +240,7 @@ fn a_point_that_was_trimmed_cannot_be_marked_nor_looked_at() {
     assert!(begin > 5);
     let kinds = [
         task.checkpoint(milepost::Mark::new().at(5)).map(drop).unwrap_err().kind(),
-        engine.integrity().hash_at(&early).map(drop).unwrap_err().kind(),
+        engine.hash_at(&early).map(drop).unwrap_err().kind(),
         engine.event(&early).map(drop).unwrap_err().kind(),
         engine.event(&first).map(drop).unwrap_err().kind(),
         engine.restore(&early).run().map(drop).unwrap_err().kind(),

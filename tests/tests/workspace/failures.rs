@@ -355,7 +355,7 @@ fn files_go_back_to_a_lineage_that_was_left_where_a_cleanup_trimmed_the_present_
     assert_eq!(report.tasks[0].removed, 1, "{report:?}");
     let second = scene.engine.point(&format!("@{second}")).unwrap();
     let here = scene.engine.task("t").unwrap().point(second.offset).unwrap();
-    scene.engine.integrity().hash_at(&here).unwrap_err();
+    scene.engine.hash_at(&here).unwrap_err();
     (scene.workspace).restore(&scene.engine, &second, Scope::All, None, &none()).unwrap();
     assert_eq!(scene.read("a"), "two");
     scene.workspace.undo(&scene.engine, "t", &none()).unwrap();

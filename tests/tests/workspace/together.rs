@@ -124,7 +124,7 @@ fn two_tasks_with_the_same_files_store_them_once() {
     let workspace = Workspace::open(scene.folder(), WorkspaceOptions::default()).unwrap();
     let report = workspace.capture(&scene.engine, &other, None).unwrap();
     assert!(report.appended.is_some());
-    let first = scene.engine.workspace_at(&scene.point("first")).unwrap();
+    let first = scene.engine.captures().at(&scene.point("first")).unwrap();
     assert_eq!(Some(report.root), first, "the same tree, the same capture");
 }
 
@@ -246,8 +246,8 @@ fn after_a_switch_a_capture_makes_the_lineage_name_what_the_folder_has() {
         let task = scene.engine.task("t").unwrap();
         let report = scene.workspace.capture(&scene.engine, &task, None).unwrap();
         let head = scene.engine.point("t").unwrap();
-        assert_eq!(scene.engine.workspace_at(&head).unwrap(), Some(report.root));
-        assert_eq!(scene.engine.last_capture(&task).unwrap(), Some(report.root));
+        assert_eq!(scene.engine.captures().at(&head).unwrap(), Some(report.root));
+        assert_eq!(scene.engine.captures().last(&task).unwrap(), Some(report.root));
         report.appended.is_some()
     };
     // The folder is as at its last capture, and the lineage names another one.

@@ -141,10 +141,10 @@ fn take(
     let _hold = chunks.hold();
     let head = task.point(task.head()?.next)?;
     let as_chunk = |Hash(root): Hash| ChunkId(root);
-    let known = workspace.last_here(engine, task, engine.last_capture(task)?)?;
+    let known = workspace.last_here(engine, task, engine.captures().last(task)?)?;
     let stored = Stored::durable(&Storage {
         known: known.map(as_chunk),
-        named: engine.workspace_at(&head)?.map(as_chunk),
+        named: engine.captures().at(&head)?.map(as_chunk),
         kept: workspace.scan_state(),
         cancel: engine.cancel(),
         ..Storage::of(folder, options, workspace.states(), &chunks, workspaces_dir.as_deref())

@@ -24,7 +24,7 @@ pub(super) fn by_hand(
     if !is_behind(engine, task, to)? {
         return Ok(found);
     }
-    let mut now = engine.workspace_at(to)?;
+    let mut now = engine.captures().at(to)?;
     // The last capture and the one before it, if nothing ran in between.
     let mut outside: Option<(Hash, Hash)> = None;
     let mut ran = false;
@@ -63,9 +63,9 @@ pub(super) fn is_behind(engine: &Engine, task: &Task, to: &Point) -> Result<bool
     if task.head()?.next < to.offset {
         return Ok(false);
     }
-    let here = task.point(to.offset).and_then(|at| engine.integrity().hash_at(&at));
+    let here = task.point(to.offset).and_then(|at| engine.hash_at(&at));
     match here {
-        Ok(here) => Ok(here == engine.integrity().hash_at(to)?),
+        Ok(here) => Ok(here == engine.hash_at(to)?),
         // Retention trimmed the task's lineage there: another lineage keeps the point.
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),

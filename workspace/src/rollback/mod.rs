@@ -73,9 +73,9 @@ impl Workspace {
     pub fn plan(&self, engine: &Engine, to: &Point, choices: &Choices) -> Result<Plan> {
         let chunks = engine.store().chunks();
         let task = engine.task(&to.task)?;
-        let known = engine.last_capture(&task)?;
+        let known = engine.captures().last(&task)?;
         let known = if choices.moved { known } else { self.last_here(engine, &task, known)? };
-        let target = target::target(&chunks, engine.workspace_at(to)?)?;
+        let target = target::target(&chunks, engine.captures().at(to)?)?;
         let workspaces_dir = capture::workspaces_dir(&chunks)?;
         let lock = Lock::take(
             self.folder(),

@@ -337,7 +337,7 @@ impl Participant for WorkspaceParticipant {
             return done.map(|stored| bodies(stored.event));
         };
         let chunks = at.engine.store().chunks();
-        let target = target(&chunks, at.engine.workspace_at(to)?)?;
+        let target = target(&chunks, at.engine.captures().at(to)?)?;
         let begins = WorkspaceState::Restoring;
         self.workspace.go(engine, task, begins, None)?;
         self.in_progress.lock().failed = None;

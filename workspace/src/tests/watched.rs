@@ -32,7 +32,7 @@ impl Scene {
     fn whole(&self) -> ([u8; 32], ScanResult) {
         let chunks = self.engine.store().chunks();
         let head = self.task.point(self.task.head().unwrap().next).unwrap();
-        let known = self.engine.workspace_at(&head).unwrap();
+        let known = self.engine.captures().at(&head).unwrap();
         let dry = Dry::over(&chunks);
         let beside = capture::workspaces_dir(&chunks).unwrap();
         let (taken, result) = capture::store(&Storage {

@@ -152,7 +152,7 @@ fn count_lost(task: &Task, engine: &Engine, acknowledged: &[Acknowledged]) -> Re
     let mut lost = 0;
     for one in acknowledged {
         let next = one.offset + 1;
-        if next > head || engine.integrity().hash_at(&task.point(next)?)? != one.hash {
+        if next > head || engine.hash_at(&task.point(next)?)? != one.hash {
             lost += one.events;
         }
     }

@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use crate::handles::engine::Engine;
-
 /// State of a workspace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -74,22 +72,5 @@ impl WorkspaceChange {
             took_us: 0,
             error: None,
         }
-    }
-}
-
-impl Engine {
-    /// Reports a change of a workspace to all hooks, and counts captures. For programs that manage
-    /// a workspace, such as the crate `milepost-workspace`.
-    pub fn tell_workspace(&self, change: &WorkspaceChange) {
-        let ended = (change.before, change.state);
-        if ended == (WorkspaceState::Creating, WorkspaceState::Idle) {
-            let meters = &self.inner.meters;
-            meters.captures.add(1);
-            meters.capture_files.add(change.files);
-            meters.capture_files_read.add(change.read);
-            meters.capture_us.record(change.took_us);
-        }
-        let hooks = &self.inner.options.hooks;
-        hooks.tell("a workspace", |hook| hook.on_workspace(change));
     }
 }

@@ -241,7 +241,7 @@ impl<'a> ThreadWriter<'a> {
         };
         if is_end {
             let append = append.expect_head(info.head.next);
-            return Ok((info.id, lineage.with_hooks()?.append(append)?));
+            return Ok((info.id, lineage.append(append)?));
         }
         let point = match parent {
             Some(parent) => self.engine.point(&format!("@{}", parent.id))?,

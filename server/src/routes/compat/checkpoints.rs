@@ -119,7 +119,7 @@ async fn list(
     let limit = page_size(query.limit, PAGE, PAGE_MAX)?;
     let data = app.view(&caller, move |view| {
         let total = view.task(&task)?.checkpoints()?;
-        let page = view.checkpoints(&CheckpointQuery {
+        let page = view.query().checkpoints(&CheckpointQuery {
             task: Some(task),
             limit: Some(limit),
             order: CheckpointOrder::Created,
@@ -163,7 +163,7 @@ async fn one(
     PathName(id): PathName,
 ) -> std::result::Result<Json<CompatAnswer<CheckpointForm>>, ApiError> {
     let data = app.view(&caller, move |view| {
-        let checkpoint = view.checkpoint(&id)?;
+        let checkpoint = view.query().checkpoint(&id)?;
         let whole = view.are_whole(std::slice::from_ref(&checkpoint))?;
         Ok(Forms::new(view).form(&checkpoint, whole == [true])?)
     });

@@ -174,8 +174,8 @@ async fn append(
     let (target, size) = (at.target(task)?, events.bytes.len());
     let appended =
         append_task::append(&app, context, target, size, move || events.append()).await?;
-    let form = forms::appended_each(&appended);
-    Ok(answer(created(&appended.appended), &appended.appended, form))
+    let form = forms::appended(&appended);
+    Ok(answer(created(&appended), &appended, form))
 }
 
 /// Returns 201 for a new append, and 200 for a repeated one.

@@ -51,8 +51,7 @@ fn append_route<C: Appends + Described>() -> UtoipaMethodRouter<App> {
                   OperationRequest { caller, call, .. }: OperationRequest<C>| async move {
         let (target, bytes) = (Target::of(call.task().to_owned()), call.bytes());
         let append = move || Ok(call.append()?);
-        let appended =
-            append_task::append(&app, changing(caller)?, target, bytes, append).await?.appended;
+        let appended = append_task::append(&app, changing(caller)?, target, bytes, append).await?;
         let status = match C::STATUS {
             201 => created(&appended),
             _ => StatusCode::OK,

@@ -44,7 +44,7 @@ pub(crate) fn run(
     importer.cancel = engine.cancel().clone();
     let mut open = |_: Needed| Ok(engine.clone());
     let end = |mut form: ImportForm| {
-        form.failed.iter_mut().for_each(|failed| end_limit(failed, engine.event_max()));
+        form.failed.iter_mut().for_each(|failed| end_limit(failed, engine.store().event_max()));
         names.rename(form)
     };
     match importer.run(&mut Place::Engine(&mut open), None) {

@@ -168,7 +168,7 @@ impl TaskModel {
                         assert_eq!(head.hash, hash, "I3: {place}: the head's hash");
                     }
                 } else if let Some(hash) = model.hash {
-                    let found = engine.integrity().hash_at(&lineage.point(model.next)?)?;
+                    let found = engine.hash_at(&lineage.point(model.next)?)?;
                     assert_eq!(found, hash, "I3: {place}: the hash at {}", model.next);
                 }
                 let mut events = Vec::new();

@@ -447,7 +447,7 @@ impl History {
     /// Returns `true` if a point is in the history of the active lineage.
     fn has(&self, point: &Point) -> bool {
         let task = self.scene.engine.task("t").unwrap();
-        let hash = |point: &Point| self.scene.engine.integrity().hash_at(point).unwrap();
+        let hash = |point: &Point| self.scene.engine.hash_at(point).unwrap();
         task.point(point.offset).is_ok_and(|here| hash(&here) == hash(point))
     }
 

@@ -109,7 +109,7 @@ pub(super) struct Folder<'a> {
 
 impl<'a> Folder<'a> {
     pub(super) fn new(engine: &'a Engine, task: &'a Task, to: &'a Point) -> Result<Self> {
-        let kept = task.files_kept()?.into_iter();
+        let kept = engine.captures().kept(task)?.into_iter();
         let mut between: Vec<_> = kept
             .map(|(lineage, kept)| (lineage, kept.from, What::Jumped { root: kept.root }))
             .collect();
@@ -191,9 +191,8 @@ impl<'a> Folder<'a> {
         if end < self.to.offset || lineage.head()?.next < end {
             return Ok(false);
         }
-        let integrity = self.engine.integrity();
-        match lineage.point(self.to.offset).and_then(|at| integrity.hash_at(&at)) {
-            Ok(here) => Ok(here == integrity.hash_at(self.to)?),
+        match lineage.point(self.to.offset).and_then(|at| self.engine.hash_at(&at)) {
+            Ok(here) => Ok(here == self.engine.hash_at(self.to)?),
             // Retention trimmed the lineage there.
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),

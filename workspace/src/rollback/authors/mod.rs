@@ -97,7 +97,7 @@ fn known(
             last = Some(n);
         }
     }
-    let folder_has = engine.last_capture(task)?;
+    let folder_has = engine.captures().last(task)?;
     if let Some(root) = folder_has.filter(|root| named != Some(*root)) {
         path.go(root, &Blame::All(Author::Unknown))?;
     }

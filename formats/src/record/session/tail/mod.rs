@@ -154,7 +154,7 @@ impl SessionTail {
         {
             return Ok(());
         }
-        let event_max = self.engine.event_max();
+        let event_max = self.engine.store().event_max();
         let limit = event_max.saturating_add(LINE_SLACK);
         self.reading = Some(Reading {
             identity: (metadata.dev(), metadata.ino()),
