@@ -139,7 +139,8 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Engine::copy_task_for`]. `Invalid`: only another task is shown.
+    /// As [`Transfer::copy`](milepost::transfer::Transfer::copy). `Invalid`: only another task is
+    /// shown.
     pub fn copy_task(&self, from: &str, id: &str, user: &str) -> Result<Task> {
         if self.only.is_some_and(|only| only != id) {
             return Err(Error::invalid("the token is for another task"));

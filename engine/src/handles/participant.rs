@@ -75,9 +75,9 @@ pub struct CaptureContext<'a> {
 }
 
 impl CaptureContext<'_> {
-    /// Returns the root of the last capture of the folder: see [`Engine::last_capture`]. What
-    /// changed since is found by comparing with it. This reads the state; a participant that
-    /// remembers the root need not call it.
+    /// Returns the root of the last capture of the folder: see
+    /// [`Captures::last`](crate::restore::Captures::last). What changed since is found by comparing
+    /// with it. This reads the state; a participant that remembers the root need not call it.
     ///
     /// # Errors
     ///

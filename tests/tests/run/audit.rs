@@ -202,7 +202,7 @@ fn a_checkpoint_that_is_queued_is_told_once_it_is_durable() {
         Append::from(step).mark(Mark::new().label("queued"))
     };
     let told = told(|| {
-        let ticket = task.lineage().submit(&append(1)).unwrap();
+        let ticket = task.lineage().submit(append(1)).unwrap();
         assert!(ticket.wait().unwrap().checkpoint.is_some());
         let [first, second] =
             [(); 2].map(|()| task.submit(append(2).key("once")).unwrap().wait().unwrap());
