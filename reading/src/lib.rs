@@ -14,8 +14,9 @@
 //! command  results of calls, those of commands as their text
 //! text     one line of bounded length
 //! ```
+//!
+//! This crate does no I/O and uses neither clock nor randomness.
 
-// tidy: names the parts
 mod align;
 mod command;
 mod items;
@@ -37,4 +38,4 @@ pub use row::row;
 pub use summary::{MetricRange, Summary};
 pub use text::TEXT_MAX;
 pub use turns::{Turn, TurnCall, TurnMark, Turns, passed};
-pub use usage::{MIXED_CURRENCIES, Usage, UsageSum, bounded};
+pub use usage::{MIXED_CURRENCIES, Usage, UsageSum};
