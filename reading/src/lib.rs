@@ -13,6 +13,7 @@
 //! row      an event on one line
 //! command  results of calls, those of commands as their text
 //! text     one line of bounded length
+//! units    durations, sizes and numbers
 //! ```
 //!
 //! This crate does no I/O and uses neither clock nor randomness.
@@ -27,6 +28,7 @@ mod row;
 mod summary;
 mod text;
 mod turns;
+pub mod units;
 mod usage;
 
 pub use align::{AlignOptions, Aligned, AlignedOp, align, common};
