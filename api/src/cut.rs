@@ -1,6 +1,6 @@
 //! Long texts of a value, cut.
 
-use milepost_replay::reading::bounded;
+use milepost_codec::bounded;
 use serde_json::{Map, Value};
 
 /// The length of the object that takes the place of a text, without what it has of that.

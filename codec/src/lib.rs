@@ -93,7 +93,9 @@ pub use id::{
 };
 pub use json::{JSON_DEPTH_MAX, Json};
 pub use key::StoreKey;
-pub use limits::{ALIASES_BYTES_MAX, ID_MAX, METADATA_MAX, NAME_MAX, TEXT_MAX, check_size};
+pub use limits::{
+    ALIASES_BYTES_MAX, ID_MAX, METADATA_MAX, NAME_MAX, TEXT_MAX, bounded, check_size,
+};
 pub use record::{RecordRef, Records, encode_record};
 pub use section::{Salts, SectionRef, Sections};
 pub use segment::{SEGMENT_HEADER_LEN, SEGMENT_HEADER_USED, SegmentHeader};

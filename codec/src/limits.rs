@@ -40,6 +40,12 @@ pub fn check_size(what: &str, size: usize, max: usize) -> Result<()> {
     }
 }
 
+/// Returns the beginning of a text, of at most some bytes.
+pub fn bounded(text: &str, bytes: usize) -> &str {
+    let end = (0..=bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    text.get(..end.unwrap_or(0)).unwrap_or_default()
+}
+
 /// Checks a text against [`TEXT_MAX`].
 pub(crate) fn check_text(what: &str, text: Option<&String>) -> Result<()> {
     check_size(what, text.map_or(0, String::len), TEXT_MAX)

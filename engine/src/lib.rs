@@ -140,7 +140,7 @@ pub mod state {
 /// `docs/READING.md`.
 pub mod reading {
     pub use crate::history::summary::{LineageSummary, TaskSummary};
-    pub use milepost_replay::reading::{
+    pub use milepost_reading::{
         AlignOptions, Aligned, AlignedOp, HistoryMap, Items, MIXED_CURRENCIES, MetricBucket,
         MetricRange, OUTCOME_POINTERS, Outcome, OverviewBucket, Resume, Summary, TEXT_MAX, Turn,
         TurnCall, TurnMark, Turns, Usage, UsageSum, align, command_text, common, row,

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use milepost::Json;
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 /// The fields of a JSON object. Fields that are not taken stay, so that they can be kept.
@@ -26,9 +26,19 @@ impl Object {
         self.0.iter().find(|(n, _)| n == name).map(|(_, value)| value)
     }
 
+    /// Returns the field as a value of a type, if it is one.
+    pub fn read<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        self.get(name).and_then(value_of)
+    }
+
+    /// Returns the field as an object, if it is one.
+    pub fn object(&self, name: &str) -> Option<Object> {
+        self.read(name)
+    }
+
     /// Returns the field as text, if it is a JSON string.
     pub fn text(&self, name: &str) -> Option<String> {
-        self.get(name).and_then(as_text)
+        self.read(name)
     }
 
     /// Returns `true` if the field is `true`.
@@ -51,7 +61,7 @@ impl Object {
 
     /// Removes and returns the field, if it is a list of objects.
     pub fn take_list(&mut self, name: &str) -> Option<Vec<Object>> {
-        let list = serde_json::from_str(self.get(name)?.text()).ok()?;
+        let list = self.read(name)?;
         self.take(name);
         Some(list)
     }
@@ -117,6 +127,11 @@ pub fn fields_of(text: &str) -> Option<Vec<(String, Json)>> {
 
 /// Returns the text of a JSON string, or `None` for any other JSON.
 pub fn as_text(json: &Json) -> Option<String> {
+    value_of(json)
+}
+
+/// Returns JSON as a value of a type, if it is one.
+pub fn value_of<T: DeserializeOwned>(json: &Json) -> Option<T> {
     serde_json::from_str(json.text()).ok()
 }
 

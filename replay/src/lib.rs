@@ -13,7 +13,6 @@
 //! condition/ conditions on a state
 //! verify     the chain over a range
 //! diff/      the changes between two states
-//! reading/   rows, turns, usage and outcomes: a run as a person reads it
 //! ```
 //!
 //! # Example
@@ -42,7 +41,6 @@ mod diff;
 mod document;
 mod event;
 mod pointer;
-pub mod reading;
 mod reducer;
 mod run_state;
 mod sequence;

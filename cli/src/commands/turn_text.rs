@@ -17,13 +17,14 @@ pub fn begin_of(source: &dyn Backend, point: &PointForm) -> Result<u64> {
 /// Returns what a turn did: its call, or what was said.
 pub fn what(turn: &Turn) -> String {
     let call = |call: &TurnCall| format!("{} {}", call.tool, call.arguments);
-    match (turn.calls.as_slice(), &turn.said, &turn.heard, &turn.name) {
-        ([first], ..) => call(first),
-        ([first, more @ ..], ..) => format!("{} (+{})", call(first), more.len()),
-        ([], Some(said), ..) => said.clone(),
-        ([], None, Some(heard), _) => heard.clone(),
-        ([], None, None, Some(name)) => name.clone(),
-        ([], None, None, None) => "-".to_owned(),
+    let more = (turn.calls.len() as u64 + turn.more_calls).saturating_sub(1);
+    match (turn.calls.first(), &turn.said, &turn.heard, &turn.name) {
+        (Some(first), ..) if more > 0 => format!("{} (+{more})", call(first)),
+        (Some(first), ..) => call(first),
+        (None, Some(said), ..) => said.clone(),
+        (None, None, Some(heard), _) => heard.clone(),
+        (None, None, None, Some(name)) => name.clone(),
+        (None, None, None, None) => "-".to_owned(),
     }
 }
 

@@ -6,10 +6,9 @@ use indicatif::ProgressBar;
 use milepost::clock::{Clock as _, SystemClock};
 use milepost_api::{JobNote, JobProgress};
 
-use super::ErrorStyle;
 use super::bars::{bar, counter};
 use super::text::printable;
-use super::units::{count, size};
+use super::{ErrorStyle, count, size};
 
 /// Time before the bar is shown, in microseconds.
 const SOON_US: u64 = 500_000;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! text          text without characters that could harm a terminal, and its width
-//! units         times, sizes, numbers
+//! units         times, big numbers
 //! words         addresses as text
 //! outcomes      outcomes of lineages as marks
 //! lineage_tree  lineages as a tree
@@ -42,15 +42,15 @@ pub use body_text::{BodyLine, body_lines, print_body};
 use escaped::{Escaped, OneLine, escaped};
 pub use fitted_table::{FittedRow, FittedTable, NONE};
 pub use job_bar::JobBar;
+pub use milepost_reading::units::{
+    age, count, duration, grouped, grouped_short, plural, seconds, size, span,
+};
 pub use outcomes::{outcome_mark, outcomes};
 use pager::Pager;
 pub use printed_commands::{StoreOption, name_store, shell_word, with_store};
 use text::{ascii, clean, is_ascii_locale, padded};
 pub use text::{excerpt, fitted, folded, printable, printable_lines, width};
-pub use units::{
-    age, big, count, duration, grouped, grouped_short, plural, seconds, show_local_times, size,
-    span, time, time_short,
-};
+pub use units::{big, show_local_times, time, time_short};
 
 /// Notes and hints held back while the pager owns the screen.
 static LATER: Mutex<Option<Vec<String>>> = Mutex::new(None);

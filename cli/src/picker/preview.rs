@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::details;
 use crate::backend::Backend;
 use crate::error::{Failure, Result};
-use crate::output::{count, excerpt, grouped, printable, shell_word, size, span, time, words};
+use crate::output::{count, excerpt, printable, shell_word, size, span, time, words};
 use crate::terminal::{Line, Tone};
 
 /// Maximum number of changes, and of characters of a value.
@@ -83,10 +83,7 @@ pub fn read(source: &dyn Backend, checkpoint: &CheckpointForm) -> Preview {
 fn size_of(source: &dyn Backend, checkpoint: &CheckpointForm) -> Result<Line> {
     let state = source.state(&details::point(checkpoint), MessageRange::None)?;
     let bytes = state.to_string().len() as u64;
-    let events = match checkpoint.at.0 {
-        1 => "1 event".to_owned(),
-        more => format!("{} events", grouped(more)),
-    };
+    let events = count(checkpoint.at.0, "event");
     let text = format!("size      {events}, state {}", size(bytes));
     Ok(Line::new(Tone::Plain, text))
 }

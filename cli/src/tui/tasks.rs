@@ -2,9 +2,7 @@
 
 use std::cmp::Ordering;
 
-use milepost_api::{Listed, SummaryForm};
-
-use crate::output::printable;
+use milepost_api::{Listed, SummaryFilter, SummaryForm};
 
 /// Maximum number of tasks in memory.
 const MOST: usize = 20_000;
@@ -113,9 +111,11 @@ impl TasksView {
     /// Lists the matching tasks again. The chosen one stays chosen.
     pub fn renew(&mut self) {
         let chosen = self.chosen().map(|task| task.id.clone());
-        let filter = TaskFilter::new(&self.words);
+        // A condition that is not typed to its end fits no task.
+        let filter = self.words.parse::<SummaryFilter>().ok();
+        let fits = |task: &SummaryForm| filter.as_ref().is_some_and(|filter| filter.fits(task));
         let all = self.all.iter().enumerate();
-        self.shown = all.filter(|(_, task)| filter.takes(task)).map(|(index, _)| index).collect();
+        self.shown = all.filter(|(_, task)| fits(task)).map(|(index, _)| index).collect();
         let (all, sort) = (&self.all, self.sort);
         if sort != TaskSort::Newest {
             self.shown.sort_by(|a, b| match (all.get(*a), all.get(*b)) {
@@ -169,60 +169,6 @@ fn compare(a: &SummaryForm, b: &SummaryForm, sort: TaskSort) -> Ordering {
     }
 }
 
-/// Typed words and conditions, as those of `GET /v1/summaries`.
-struct TaskFilter {
-    words: Vec<String>,
-}
-
-impl TaskFilter {
-    fn new(typed: &str) -> Self {
-        Self { words: typed.split_whitespace().map(str::to_lowercase).collect() }
-    }
-
-    fn takes(&self, task: &SummaryForm) -> bool {
-        self.words.iter().all(|word| match word.split_once(':') {
-            Some(("has", "failure")) => task.failed.0 > 0,
-            Some(("state", state)) => task.control.name() == state,
-            Some(("user", user)) => task.user.to_lowercase() == user,
-            Some(("outcome", wanted)) => outcome(task).is_some_and(|value| value == wanted),
-            Some(("lineages", number)) => {
-                let count = task.lineages.len() as u64 + u64::from(task.older_lineages);
-                holds(count, number)
-            }
-            Some(("steps", number)) => holds(task.steps.0, number),
-            Some(("calls", number)) => holds(task.calls.0, number),
-            Some(("failed", number)) => holds(task.failed.0, number),
-            Some(("events", number)) => holds(task.events.0, number),
-            _ => {
-                let title = task.title.as_deref().unwrap_or_default();
-                has(&task.id, word) || has(title, word)
-            }
-        })
-    }
-}
-
-fn has(text: &str, word: &str) -> bool {
-    printable(text).to_lowercase().contains(word)
-}
-
-/// Returns the value of the active lineage's outcome, as text in lower case.
-fn outcome(task: &SummaryForm) -> Option<String> {
-    let value = task.active()?.outcome.value.as_ref()?;
-    Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned).to_lowercase())
-}
-
-/// Returns `true` if `>1`, `<1` or `1` holds for a number.
-fn holds(number: u64, condition: &str) -> bool {
-    let parsed = |text: &str| text.parse::<u64>().ok();
-    if let Some(least) = condition.strip_prefix('>') {
-        return parsed(least).is_some_and(|least| number > least);
-    }
-    if let Some(most) = condition.strip_prefix('<') {
-        return parsed(most).is_some_and(|most| number < most);
-    }
-    parsed(condition) == Some(number)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::testing::summary;
@@ -251,6 +197,9 @@ mod tests {
             ("failed:>1", vec!["tuning"]),
             ("steps:<10 has:failure", vec!["Über"]),
             ("user:eve", vec![]),
+            ("outcome:good", vec!["essay", "tuning", "Über"]),
+            ("outcome:failure tokens:>=1234", vec!["tuning", "Über"]),
+            ("tokens:<1234", vec![]),
             ("failed:x", vec![]),
         ] {
             view.set_words(words);

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use milepost_codec::{Error, Head, LineageId, LogId, Offset, Result, TaskNo, wire};
-use milepost_replay::reading::{Outcome, Summary, Usage};
+use milepost_reading::{Outcome, Summary, Usage};
 use milepost_store::index::{ENTRY_MAX, LineageEntry, SummaryNote, keys};
 use serde_json::Value;
 

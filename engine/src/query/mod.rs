@@ -16,8 +16,8 @@ pub use crate::history::stats::TaskStats;
 pub use milepost_replay::{Condition, Operator};
 
 use milepost_codec::{ErrorKind, Result};
+use milepost_reading::Outcome;
 use milepost_replay::RunReducer;
-use milepost_replay::reading::Outcome;
 use serde_json::json;
 
 use crate::handles::view::View;

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use milepost_replay::reading::Summary;
+use milepost_reading::Summary;
 use proptest::prelude::*;
 
 use crate::calls::Cancel;

@@ -6,9 +6,10 @@
 //! tool_result              ToolReturned
 //! ```
 
-use milepost::events::{Message, ToolCalled, ToolReturned};
+use milepost::events::{ToolCalled, ToolReturned};
 use milepost::{Body, Json};
 
+use super::session::line::said;
 use crate::json_object::{Object, as_text};
 
 /// The parts of a message.
@@ -44,7 +45,7 @@ pub fn split(role: &str, content: Json) -> Split {
     let blocks = blocks.then(|| serde_json::from_str::<Vec<Object>>(content.text()));
     let Some(Ok(blocks)) = blocks else {
         split.texts.extend(as_text(&content));
-        split.events.push(message(role, content));
+        split.events.push(said(role, Some(content)));
         return split;
     };
     let mut talk: Vec<Object> = Vec::new();
@@ -66,13 +67,9 @@ pub fn split(role: &str, content: Json) -> Split {
     }
     split.events.extend(joined(role, &mut talk));
     if split.events.is_empty() {
-        split.events.push(message(role, content));
+        split.events.push(said(role, Some(content)));
     }
     split
-}
-
-fn message(role: &str, content: Json) -> Body {
-    Message { role: role.to_owned(), content: Some(content), name: None, extra: None }.into()
 }
 
 /// Converts blocks into one message: text if it is one plain text, otherwise the blocks.
@@ -83,7 +80,7 @@ fn joined(role: &str, blocks: &mut Vec<Object>) -> Option<Body> {
         [block] if is_plain_text(block) => block.take("text"),
         _ => None,
     };
-    alone.or_else(|| Json::from_value(&blocks).ok()).map(|content| message(role, content))
+    alone.or_else(|| Json::from_value(&blocks).ok()).map(|content| said(role, Some(content)))
 }
 
 fn is_plain_text(block: &Object) -> bool {

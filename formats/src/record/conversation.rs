@@ -112,7 +112,7 @@ fn take_call_ids(message: &mut Object) -> Option<Vec<String>> {
     if let Some(id) = message.take_text("tool_call_id") {
         return Some(vec![id]);
     }
-    let ids: Vec<String> = serde_json::from_str(message.get("tool_call_ids")?.text()).ok()?;
+    let ids: Vec<String> = message.read("tool_call_ids")?;
     if ids.is_empty() {
         return None;
     }
@@ -134,10 +134,7 @@ fn tool_returns(mut message: Object, calls: Vec<String>, leftover: &mut Leftover
 /// Removes the tool calls of a message, and returns each with the fields that do not fit its event.
 /// Calls in an unknown form stay in the message.
 fn take_calls(message: &mut Object) -> Vec<(ToolCalled, Object)> {
-    let Some(calls) = message.get("tool_calls") else {
-        return Vec::new();
-    };
-    let calls: Vec<Object> = serde_json::from_str(calls.text()).unwrap_or_default();
+    let calls: Vec<Object> = message.read("tool_calls").unwrap_or_default();
     let calls: Option<Vec<_>> = calls.into_iter().map(tool_call).collect();
     match calls {
         Some(calls) if !calls.is_empty() => {

@@ -21,7 +21,7 @@ use milepost::{Body, Json, RunState};
 
 use super::database::Converted;
 use super::list_patch::patch;
-use crate::json_object::{Object, as_text, check_depth, compact, fields_of};
+use crate::json_object::{Object, as_text, check_depth, compact, fields_of, value_of};
 
 /// The variable of the user's guidance.
 pub const USER_GUIDANCE: &str = "user_guidance";
@@ -135,8 +135,8 @@ fn given(json: &Json) -> GuidanceGiven {
     if let Some(text) = as_text(json) {
         return GuidanceGiven::text(text);
     }
-    let object: Option<Object> = serde_json::from_str(json.text()).ok();
-    let text = object.and_then(|object| TEXT_FIELDS.iter().find_map(|name| object.text(name)));
+    let text = value_of(json)
+        .and_then(|object: Object| TEXT_FIELDS.iter().find_map(|name| object.text(name)));
     let text = text.unwrap_or_else(|| json.text().to_owned());
     GuidanceGiven { text, data: Some(json.clone()) }
 }

@@ -2,7 +2,7 @@
 
 use milepost::Json;
 
-use crate::json_object::Object;
+use crate::json_object::{Object, value_of};
 use crate::record::opencode::IdParts;
 
 /// Number of letters of the random tail of an id.
@@ -29,16 +29,16 @@ impl Document {
     /// Adds the content of a line. Its ids become ids of a session with the id `session`: the same
     /// beginning, by which opencode orders them, and another tail, since an id is used once.
     pub fn add(&mut self, line: &Json, session: &str) -> Option<()> {
-        let line = object(line)?;
+        let line: Object = value_of(line)?;
         if let Some(info) = line.get("session") {
-            let mut info = object(info)?;
+            let mut info: Object = value_of(info)?;
             OF_ITS_TIME.iter().for_each(|name| drop(info.take(name)));
             info.replace("id", Json::string(session));
             self.session = Some(info);
             return Some(());
         }
         let is_part = line.get("part").is_some();
-        let mut fields = object(line.get("part").or_else(|| line.get("message"))?)?;
+        let mut fields = line.object("part").or_else(|| line.object("message"))?;
         for name in ["id", "messageID", "parentID"] {
             if let Some(id) = fields.text(name) {
                 fields.replace(name, Json::string(&renamed(&id, session)));
@@ -98,8 +98,4 @@ fn renamed(id: &str, session: &str) -> String {
     let letter = |byte: &u8| LETTERS.get(usize::from(*byte) % LETTERS.len()).copied();
     let tail = hash.as_bytes().iter().filter_map(letter).take(TAIL).map(char::from);
     stem.chars().chain(tail).chain(own.chars()).collect()
-}
-
-fn object(json: &Json) -> Option<Object> {
-    serde_json::from_str(json.text()).ok()
 }

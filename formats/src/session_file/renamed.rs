@@ -3,7 +3,7 @@
 use milepost::Json;
 
 use crate::format::Format;
-use crate::json_object::Object;
+use crate::json_object::{Object, value_of};
 
 /// Returns a line with the id of a new session. Claude Code takes the name of the file.
 pub(super) fn renamed(format: Format, line: Json, id: &str) -> Json {
@@ -19,11 +19,11 @@ pub(super) fn renamed(format: Format, line: Json, id: &str) -> Json {
 
 /// Changes `id` and `session_id` of the payload of a line `session_meta`.
 fn codex(line: &Json, id: &str) -> Option<Json> {
-    let mut fields = object(line)?;
+    let mut fields: Object = value_of(line)?;
     if fields.text("type").as_deref() != Some("session_meta") {
         return None;
     }
-    let mut payload = object(fields.get("payload")?)?;
+    let mut payload = fields.object("payload")?;
     set(&mut payload, "id", id)?;
     let _ = set(&mut payload, "session_id", id);
     fields.replace("payload", Json::from_value(&payload).ok()?)?;
@@ -32,9 +32,9 @@ fn codex(line: &Json, id: &str) -> Option<Json> {
 
 /// Changes `sessionId` of a line, and in its `$set`.
 fn gemini_cli(line: &Json, id: &str) -> Option<Json> {
-    let mut fields = object(line)?;
+    let mut fields: Object = value_of(line)?;
     let in_line = set(&mut fields, "sessionId", id);
-    let in_set = fields.get("$set").and_then(object).and_then(|mut inner| {
+    let in_set = fields.object("$set").and_then(|mut inner| {
         set(&mut inner, "sessionId", id)?;
         fields.replace("$set", Json::from_value(&inner).ok()?).map(drop)
     });
@@ -44,18 +44,18 @@ fn gemini_cli(line: &Json, id: &str) -> Option<Json> {
 
 /// Changes `sessionId` of a line.
 fn qwen_code(line: &Json, id: &str) -> Option<Json> {
-    let mut fields = object(line)?;
+    let mut fields: Object = value_of(line)?;
     set(&mut fields, "sessionId", id)?;
     Json::from_value(&fields).ok()
 }
 
 /// Changes `sessionId` in the data of the first line of a session.
 fn copilot(line: &Json, id: &str) -> Option<Json> {
-    let mut fields = object(line)?;
+    let mut fields: Object = value_of(line)?;
     if fields.text("type").as_deref() != Some("session.start") {
         return None;
     }
-    let mut data = object(fields.get("data")?)?;
+    let mut data = fields.object("data")?;
     set(&mut data, "sessionId", id)?;
     fields.replace("data", Json::from_value(&data).ok()?)?;
     Json::from_value(&fields).ok()
@@ -65,8 +65,4 @@ fn copilot(line: &Json, id: &str) -> Option<Json> {
 fn set(fields: &mut Object, name: &str, id: &str) -> Option<()> {
     fields.get(name)?;
     fields.replace(name, Json::from_value(id).ok()?).map(drop)
-}
-
-fn object(json: &Json) -> Option<Object> {
-    serde_json::from_str(json.text()).ok()
 }

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use milepost::reading::{UsageSum, row};
 use milepost::{Body, Event, Lineage, LineageId, Offset, Result, Task};
 use milepost_api::{Big, ReadMarkForm, RowForm, RowsForm};
-use milepost_replay::reading::{bounded, passed};
+use milepost_codec::bounded;
+use milepost_reading::passed;
 
 use super::{EventSearch, Reader, lineage_of};
 use crate::forms;

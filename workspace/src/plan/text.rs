@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use milepost_codec::{SkipReason, TreePath};
+use milepost_reading::units::size;
 
 use super::report::{ConflictWhy, LeftOut, LeftOutChange, LeftPath, LeftWhy, NotCovered};
 use super::report::{NoteWhat, PathConflict, Plan, PlannedPath, Way};
@@ -389,14 +390,5 @@ fn counted(number: u64, what: &str) -> String {
     match number {
         1 => format!("1 {what}"),
         _ => format!("{number} {what}s"),
-    }
-}
-
-/// Returns a size in bytes for people.
-fn size(bytes: u64) -> String {
-    let units = [(1_u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    match units.iter().find(|(unit, _)| bytes >= *unit) {
-        Some((unit, name)) => format!("{:.1} {name}", bytes as f64 / *unit as f64),
-        None => format!("{bytes} B"),
     }
 }

@@ -8,7 +8,7 @@ use milepost::{Body, Json};
 use serde_json::json;
 
 use super::line::NAME;
-use crate::json_object::Object;
+use crate::json_object::{Object, value_of};
 
 /// Returns the line of its events. `None` if it has no id.
 pub(super) fn written(events: &[Body]) -> Option<Json> {
@@ -37,8 +37,7 @@ fn fields(events: &[Body]) -> Option<Object> {
     let kept = events.iter().find_map(|body| match body {
         Body::Message(message) => {
             let extra = message.extra.as_ref()?;
-            let extra: Object = serde_json::from_str(extra.0.text()).ok()?;
-            extra.get(NAME).cloned()
+            value_of::<Object>(&extra.0)?.get(NAME).cloned()
         }
         Body::Application(application) => match &application.data {
             Data::Json(json) => Some(json.clone()),
@@ -46,11 +45,11 @@ fn fields(events: &[Body]) -> Option<Object> {
         },
         _ => None,
     });
-    serde_json::from_str(kept?.text()).ok()
+    value_of(&kept?)
 }
 
 fn object(json: Option<Json>) -> Object {
-    json.and_then(|json| serde_json::from_str(json.text()).ok()).unwrap_or_default()
+    json.as_ref().and_then(value_of).unwrap_or_default()
 }
 
 /// Returns the role of the message: a line of tools has only its type.

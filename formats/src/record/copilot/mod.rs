@@ -16,16 +16,15 @@
 //! Each line names the one before it. A `/rewind` writes the file anew, without the lines that it
 //! removes.
 
-use milepost::events::{Application, Data, Message, ToolCalled, ToolReturned};
+use milepost::events::ToolReturned;
 use milepost::{Body, Json};
-use serde::Deserialize;
 
 use super::session::line::{
-    Part, SessionLine, Talk, application, beginning, fields, kept, key, thought, time,
+    Part, SessionLine, Talk, application, beginning, fields, kept, key, said, thought, time,
 };
 use super::session::{EachAlone, SessionFormat};
 use crate::format::Format;
-use crate::json_object::Object;
+use crate::json_object::{Object, value_of};
 
 /// Name of the application events.
 const NAME: &str = "copilot";
@@ -49,7 +48,7 @@ pub static SESSIONS: SessionFormat = SessionFormat {
 fn written(events: &[Body]) -> Option<Json> {
     let line = kept(NAME, events)?.0;
     match is_around(&line) {
-        true => object(&line, AROUND)?.get(AROUND).cloned(),
+        true => line.object(AROUND)?.get(AROUND).cloned(),
         false => Json::from_value(&line).ok(),
     }
 }
@@ -60,17 +59,8 @@ fn is_around(fields: &Object) -> bool {
 
 /// Returns the id of the session, which its first line has.
 fn session_id(start: &[u8], _: Option<&str>) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Start {
-        data: Ids,
-    }
-    #[derive(Deserialize)]
-    struct Ids {
-        #[serde(rename = "sessionId")]
-        session_id: String,
-    }
-    let id =
-        |line: &[u8]| serde_json::from_slice(line).ok().map(|line: Start| line.data.session_id);
+    let data = |line: &[u8]| serde_json::from_slice::<Object>(line).ok()?.object("data");
+    let id = |line: &[u8]| data(line)?.text("sessionId");
     start.split(|byte| *byte == b'\n').find_map(id)
 }
 
@@ -109,8 +99,8 @@ fn usage(fields: &Object) -> Option<Body> {
     if fields.text("type")? != "session.usage_record" {
         return None;
     }
-    let usage = object(&object(fields, "data")?, "usage")?;
-    let number = |name: &str| -> Option<u64> { serde_json::from_str(usage.get(name)?.text()).ok() };
+    let usage = fields.object("data")?.object("usage")?;
+    let number = |name: &str| usage.read::<u64>(name);
     let answer = serde_json::json!({
         "id": usage.text("apiCallId"),
         "model": usage.text("model"),
@@ -121,17 +111,12 @@ fn usage(fields: &Object) -> Option<Body> {
             "cache_write": number("cacheWriteTokens"),
         },
     });
-    let data = Data::Json(Json::from_value(&serde_json::json!({ "answer": answer })).ok()?);
-    Some(Application { name: USAGE.to_owned(), data }.into())
-}
-
-fn object(fields: &Object, name: &str) -> Option<Object> {
-    serde_json::from_str(fields.get(name)?.text()).ok()
+    Some(application(USAGE, &serde_json::json!({ "answer": answer })))
 }
 
 /// Returns the part of a line in the conversation, and its events; `None` for any other line.
 fn spoken(fields: &Object) -> Option<(Talk, Vec<Body>)> {
-    let data = object(fields, "data")?;
+    let data = fields.object("data")?;
     let is_of_main = fields.text("agentId").is_none();
     let (mut talk, mut events) = (Talk::default(), Vec::new());
     match fields.text("type")?.as_str() {
@@ -140,7 +125,7 @@ fn spoken(fields: &Object) -> Option<(Talk, Vec<Body>)> {
             // Skills and other agents write as the user does, and are named.
             let is_prompt = data.text("source").is_none_or(|source| source == "user");
             talk.prompt = is_prompt.then(|| beginning(&text));
-            events.push(said(if is_prompt { "user" } else { "system" }, Json::string(&text)));
+            events.push(said(if is_prompt { "user" } else { "system" }, Some(Json::string(&text))));
         }
         "assistant.message" => {
             if is_of_main {
@@ -149,10 +134,12 @@ fn spoken(fields: &Object) -> Option<(Talk, Vec<Body>)> {
             let requests = data.get("toolRequests").map_or("[]", Json::text);
             let requests: Vec<Object> = serde_json::from_str(requests).unwrap_or_default();
             for request in &requests {
-                called(request, "name", &mut talk, &mut events);
+                events.extend(talk.call(request, ["toolCallId", "name", "arguments"]));
             }
         }
-        "tool.user_requested" => called(&data, "toolName", &mut talk, &mut events),
+        "tool.user_requested" => {
+            events.extend(talk.call(&data, ["toolCallId", "toolName", "arguments"]));
+        }
         "tool.execution_complete" => {
             let call = data.text("toolCallId")?;
             talk.returned.push(key(&call));
@@ -168,30 +155,15 @@ fn spoken(fields: &Object) -> Option<(Talk, Vec<Body>)> {
 /// Adds the thoughts and the text of an answer.
 fn answer(data: &Object, events: &mut Vec<Body>) {
     let text = |name: &str| data.text(name).filter(|text| !text.is_empty());
-    if let Some(thoughts) = text("reasoningText").and_then(|text| thought(&text)) {
-        events.push(said("assistant", thoughts));
-    }
-    if let Some(text) = text("content") {
-        events.push(said("assistant", Json::string(&text)));
-    }
-}
-
-fn said(role: &str, content: Json) -> Body {
-    Message { role: role.to_owned(), content: Some(content), name: None, extra: None }.into()
-}
-
-fn called(request: &Object, tool: &str, talk: &mut Talk, events: &mut Vec<Body>) {
-    let (Some(id), Some(tool)) = (request.text("toolCallId"), request.text(tool)) else { return };
-    talk.called.push((key(&id), None));
-    let arguments = request.get("arguments").cloned().unwrap_or_else(Json::null);
-    events.push(ToolCalled { call: id, tool, arguments }.into());
+    let thoughts = text("reasoningText").and_then(|text| thought(&text));
+    let texts = [thoughts, text("content").map(|text| Json::string(&text))];
+    events.extend(texts.into_iter().flatten().map(|text| said("assistant", Some(text))));
 }
 
 /// Returns the result of a call: the text for the model, otherwise the whole result or error.
 fn output(data: &Object) -> Option<Json> {
     let found = data.get("result").or_else(|| data.get("error"))?;
-    let parts: Option<Object> = serde_json::from_str(found.text()).ok();
-    let text = parts.and_then(|parts| {
+    let text = value_of(found).and_then(|parts: Object| {
         let name = ["content", "message"].into_iter().find(|name| parts.text(name).is_some())?;
         parts.get(name).cloned()
     });

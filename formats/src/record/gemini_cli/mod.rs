@@ -2,8 +2,6 @@
 
 pub(crate) mod line;
 
-use serde::Deserialize;
-
 use super::session::SessionFormat;
 use crate::format::Format;
 use crate::json_object::{Object, compact};
@@ -22,12 +20,7 @@ pub static SESSIONS: SessionFormat = SessionFormat {
 
 /// Returns the id in the first line that has one. The file's name has only its beginning.
 fn session_id(start: &[u8], _: Option<&str>) -> Option<String> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Head {
-        session_id: String,
-    }
-    let id = |line: &[u8]| serde_json::from_slice(line).ok().map(|head: Head| head.session_id);
+    let id = |line: &[u8]| serde_json::from_slice::<Object>(line).ok()?.text("sessionId");
     start.split(|byte| *byte == b'\n').find_map(id)
 }
 

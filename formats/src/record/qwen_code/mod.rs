@@ -13,7 +13,7 @@
 //!
 //! As in Claude Code, each line names its parent.
 
-use milepost::events::{Application, Data, Extra, Message, ToolCalled, ToolReturned};
+use milepost::events::{Application, Data, Extra, Message, ToolReturned};
 use milepost::{Body, Json};
 use serde::Deserialize;
 
@@ -75,8 +75,7 @@ impl Spoken {
             "assistant" => "assistant",
             _ => return None,
         };
-        let message = object(fields, "message")?;
-        let parts: Vec<Object> = serde_json::from_str(message.get("parts")?.text()).ok()?;
+        let parts: Vec<Object> = fields.object("message")?.read("parts")?;
         let mut spoken = Self::default();
         let mut usage = usage(fields).filter(|_| role == "assistant");
         for part in &parts {
@@ -93,16 +92,13 @@ impl Spoken {
     }
 
     fn part(&mut self, part: &Object, role: &str, line: &Object, usage: &mut Option<Extra>) {
-        if let Some(call) = object(part, "functionCall") {
-            let (Some(id), Some(tool)) = (call.text("id"), call.text("name")) else { return };
-            self.talk.called.push((key(&id), None));
-            let arguments = call.get("args").cloned().unwrap_or_else(Json::null);
-            self.events.push(ToolCalled { call: id, tool, arguments }.into());
-        } else if let Some(response) = object(part, "functionResponse") {
+        if let Some(call) = part.object("functionCall") {
+            self.events.extend(self.talk.call(&call, ["id", "name", "args"]));
+        } else if let Some(response) = part.object("functionResponse") {
             let Some(call) = response.text("id") else { return };
             self.talk.returned.push(key(&call));
-            let result = object(line, "toolCallResult").and_then(|result| result.text("status"));
-            let own = object(&response, "response").unwrap_or_default();
+            let result = line.object("toolCallResult").and_then(|result| result.text("status"));
+            let own = response.object("response").unwrap_or_default();
             let ok = result.map_or(own.get("error").is_none(), |status| status == "success");
             let output = own.get("output").cloned().filter(|_| own.len() == 1);
             let output = output.or_else(|| response.get("response").cloned());
@@ -132,7 +128,7 @@ fn usage(line: &Object) -> Option<Extra> {
         #[serde(default)]
         cached_content_token_count: u64,
     }
-    let tokens: Tokens = serde_json::from_str(line.get("usageMetadata")?.text()).ok()?;
+    let tokens: Tokens = line.read("usageMetadata")?;
     let usage = serde_json::json!({
         "input": tokens.prompt_token_count,
         "output": tokens.candidates_token_count,
@@ -142,10 +138,6 @@ fn usage(line: &Object) -> Option<Extra> {
         "id": line.text("uuid"), "model": line.text("model"), "usage": usage,
     });
     Json::from_value(&serde_json::json!({"answer": answer})).ok().map(Extra)
-}
-
-fn object(fields: &Object, name: &str) -> Option<Object> {
-    serde_json::from_str(fields.get(name)?.text()).ok()
 }
 
 #[cfg(test)]

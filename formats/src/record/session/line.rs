@@ -1,10 +1,11 @@
 //! One line of a session, converted for the log.
 
 use jiff::Timestamp;
-use milepost::events::{Application, Data, Message};
+use milepost::events::{Application, Data, Message, ToolCalled};
 use milepost::{Body, Json};
+use serde::Serialize;
 
-use crate::json_object::{Object, check_depth, compact};
+use crate::json_object::{Object, check_depth, compact, value_of};
 
 /// Maximum number of characters of a prompt in a label.
 const PROMPT_MAX: usize = 60;
@@ -82,6 +83,16 @@ pub struct Talk {
     pub called: Vec<(Key, Option<Key>)>,
     /// Keys of the calls that it answers.
     pub returned: Vec<Key>,
+}
+
+impl Talk {
+    /// Adds the call of an object, whose id, tool and arguments have these names.
+    pub fn call(&mut self, call: &Object, [id, tool, arguments]: [&str; 3]) -> Option<Body> {
+        let (id, tool) = (call.text(id)?, call.text(tool)?);
+        self.called.push((key(&id), None));
+        let arguments = call.get(arguments).cloned().unwrap_or_else(Json::null);
+        Some(ToolCalled { call: id, tool, arguments }.into())
+    }
 }
 
 impl SessionLine {
@@ -184,7 +195,7 @@ pub fn fields(text: &str) -> Result<Object, String> {
 }
 
 /// Returns the event of a line, or of a part of one, that is kept as it is.
-pub fn application(name: &str, fields: &Object) -> Body {
+pub fn application(name: &str, fields: &impl Serialize) -> Body {
     let data = Json::from_value(fields).unwrap_or_else(|_| Json::null());
     Application { name: name.to_owned(), data: Data::Json(data) }.into()
 }
@@ -194,14 +205,19 @@ pub fn application(name: &str, fields: &Object) -> Body {
 pub fn kept<'a>(name: &str, events: &'a [Body]) -> Option<(Object, Option<&'a Message>)> {
     events.iter().find_map(|event| match event {
         Body::Message(message) => {
-            let extra: Object = serde_json::from_str(message.extra.as_ref()?.0.text()).ok()?;
-            Some((serde_json::from_str(extra.get(name)?.text()).ok()?, Some(message)))
+            let extra: Object = value_of(&message.extra.as_ref()?.0)?;
+            Some((extra.read(name)?, Some(message)))
         }
         Body::Application(Application { name: own, data: Data::Json(data) }) if own == name => {
-            Some((serde_json::from_str(data.text()).ok()?, None))
+            Some((value_of(data)?, None))
         }
         _ => None,
     })
+}
+
+/// Returns the event of a message without extra fields.
+pub fn said(role: &str, content: Option<Json>) -> Body {
+    Message { role: role.to_owned(), content, name: None, extra: None }.into()
 }
 
 /// Returns the content of a message that is a thought.
@@ -213,7 +229,7 @@ pub fn thought(text: &str) -> Option<Json> {
 /// `null` is left in its place.
 pub fn take_content(fields: &mut Object, is_text: impl Fn(&Object) -> bool) -> Option<Json> {
     let content = fields.get("content")?.clone();
-    let blocks: Option<Vec<Object>> = serde_json::from_str(content.text()).ok();
+    let blocks: Option<Vec<Object>> = value_of(&content);
     if let Some(mut blocks) = blocks
         && let [block] = blocks.as_mut_slice()
         && block.text("text").is_some()
@@ -234,7 +250,7 @@ pub fn put_content(fields: &mut Object, content: &Json) -> Option<()> {
     let content = match rest.is_null() {
         true => content.clone(),
         false => {
-            let mut blocks: Vec<Object> = serde_json::from_str(rest.text()).ok()?;
+            let mut blocks: Vec<Object> = value_of(rest)?;
             blocks.first_mut()?.replace("text", content.clone())?;
             Json::from_value(&blocks).ok()?
         }

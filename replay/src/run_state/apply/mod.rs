@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use milepost_codec::{
     ArtifactsEdited, Body, ChunkId, ControlChanged, Error, Json, LineageOpened, Offset, PatchForm,
-    PhaseChanged, Result, StepFailed, StepFinished, StepStarted, ToolCalled,
+    PhaseChanged, Result, StepFailed, StepFinished, StepStarted, ToolCalled, bounded,
 };
 use serde::de::DeserializeOwned;
 
@@ -263,11 +263,7 @@ impl RunState {
     }
 
     fn set_error(&mut self, offset: Offset, message: &str) {
-        let mut len = message.len().min(ERROR_MAX);
-        while !message.is_char_boundary(len) {
-            len -= 1;
-        }
-        let message = message.split_at_checked(len).map_or(message, |(front, _)| front).to_owned();
+        let message = bounded(message, ERROR_MAX).to_owned();
         self.last_error = Some(LastError { offset, message });
     }
 }

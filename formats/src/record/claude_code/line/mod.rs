@@ -84,7 +84,7 @@ fn message(fields: &mut Object, begins: bool) -> Option<(Talk, Vec<Body>)> {
     if kind != "user" && kind != "assistant" {
         return None;
     }
-    let mut message: Object = serde_json::from_str(fields.get("message")?.text()).ok()?;
+    let mut message = fields.object("message")?;
     let content = message.take("content")?;
     let role = message.take_text("role").unwrap_or_else(|| kind.clone());
     fields.take("message");
@@ -161,8 +161,7 @@ fn is_untyped(text: &str) -> bool {
 
 /// Returns `true` if a line is marked as not coming from the user.
 fn is_notice(fields: &Object) -> bool {
-    let origin = fields.get("origin").and_then(|own| serde_json::from_str(own.text()).ok());
-    let kind = origin.and_then(|origin: Object| origin.text("kind"));
+    let kind = fields.object("origin").and_then(|origin| origin.text("kind"));
     matches!(kind.as_deref(), Some("task-notification" | "coordinator"))
 }
 

@@ -17,7 +17,7 @@ use std::mem;
 use milepost::events::{Extra, Message, ToolCalled, ToolReturned};
 use milepost::{Body, Json};
 
-use crate::json_object::{Object, as_text};
+use crate::json_object::{Object, as_text, value_of};
 use crate::record::session::LineParser;
 use crate::record::session::line::{
     Back, Part, SessionLine, Talk, application, beginning, fields, is_name, kept, key, put_content,
@@ -58,8 +58,7 @@ impl LineParser for Rollout {
             ..SessionLine::default()
         };
         let kind = fields.text("type").unwrap_or_default();
-        let payload: Option<Object> =
-            fields.get("payload").and_then(|payload| serde_json::from_str(payload.text()).ok());
+        let payload = fields.object("payload");
         let item = payload.as_ref().and_then(|payload| payload.text("type")).unwrap_or_default();
         if let Some(payload) = &payload {
             self.note_turn(&kind, &item, payload, &mut line);
@@ -120,7 +119,7 @@ impl Rollout {
     ) -> Option<Vec<Body>> {
         let mut role = payload.text("role")?;
         let content = payload.get("content")?.clone();
-        let blocks: Option<Vec<Object>> = serde_json::from_str(content.text()).ok();
+        let blocks: Option<Vec<Object>> = value_of(&content);
         let text = |block: &Object| block.text("text");
         let spoken: String = match &blocks {
             Some(blocks) => blocks.iter().filter_map(text).collect::<Vec<_>>().join("\n"),
@@ -145,12 +144,8 @@ impl Rollout {
 
 /// Returns `true` if the user wrote a message of the role `user`.
 fn is_prompt(payload: &Object, spoken: &str) -> bool {
-    let kinds = payload
-        .get("internal_chat_message_metadata_passthrough")
-        .and_then(|own| serde_json::from_str::<Object>(own.text()).ok())
-        .and_then(|own| {
-            serde_json::from_str::<Vec<String>>(own.get("content_item_kinds")?.text()).ok()
-        });
+    let own = payload.object("internal_chat_message_metadata_passthrough");
+    let kinds: Option<Vec<String>> = own.and_then(|own| own.read("content_item_kinds"));
     match kinds {
         Some(kinds) if !kinds.is_empty() => kinds.iter().any(|kind| kind.starts_with("user.")),
         _ => !OWN.iter().any(|own| spoken.trim_start().starts_with(own)),
@@ -204,10 +199,8 @@ fn called(
 fn returned(fields: &mut Object, mut payload: Object, line: &mut SessionLine) -> Option<Vec<Body>> {
     let call = payload.text("call_id")?;
     let output = payload.replace("output", Json::null())?;
-    let success = serde_json::from_str::<Object>(output.text()).ok();
-    let failed = success.is_some_and(|output| {
-        output.get("success").is_some_and(|success| success.text() == "false")
-    });
+    let success = value_of(&output).and_then(|output: Object| output.read("success"));
+    let failed = success == Some(false);
     fields.replace("payload", Json::from_value(&payload).ok()?);
     line.part = Part::Message(Talk { returned: vec![key(&call)], ..Talk::default() });
     let output = Some(output).filter(|output| !output.is_null());
@@ -218,11 +211,10 @@ fn returned(fields: &mut Object, mut payload: Object, line: &mut SessionLine) ->
 /// Returns the line that events are of, word for word.
 pub fn written(events: &[Body]) -> Option<Json> {
     let (mut line, message) = kept(NAME, events)?;
-    let payload = line.get("payload").and_then(|own| serde_json::from_str(own.text()).ok());
-    let payload: Option<Object> = match (payload, message) {
+    let payload = match (line.object("payload"), message) {
         (None, Some(message)) => {
             // The item of a reasoning is the only block.
-            let blocks: Vec<Json> = serde_json::from_str(message.content.as_ref()?.text()).ok()?;
+            let blocks: Vec<Json> = value_of(message.content.as_ref()?)?;
             line.replace("payload", blocks.into_iter().next()?)?;
             return Json::from_value(&line).ok();
         }

@@ -28,7 +28,7 @@ use crate::json_object::{Object, as_text};
 use crate::record::session::LineParser;
 use crate::record::session::line::{
     Back, Key, Part, SessionLine, Talk, application, beginning, fields, is_name, kept, key,
-    put_content, take_content, time,
+    put_content, said, take_content, time,
 };
 
 /// Name of the extra field and of the application events.
@@ -83,8 +83,8 @@ impl LineParser for Chat {
         let mut added = Added::default();
         if let Some(target) = fields.text("$rewindTo") {
             line.part = self.rewind(&target);
-        } else if let Some(set) = object(&fields, "$set") {
-            let messages: Option<Vec<Object>> = list(&set, "messages");
+        } else if let Some(set) = fields.object("$set") {
+            let messages: Option<Vec<Object>> = set.read("messages");
             for message in messages.iter().flatten() {
                 self.message(message, &mut added, None);
             }
@@ -155,11 +155,11 @@ impl Chat {
             Some("gemini") => "assistant",
             _ => return,
         };
-        let parts: Vec<Object> = list(message, "content").unwrap_or_default();
-        for response in parts.iter().filter_map(|part| object(part, "functionResponse")) {
+        let parts: Vec<Object> = message.read("content").unwrap_or_default();
+        for response in parts.iter().filter_map(|part| part.object("functionResponse")) {
             self.response(&response, added);
         }
-        if let Some(thoughts) = list::<Object>(message, "thoughts").filter(|all| !all.is_empty())
+        if let Some(thoughts) = message.read("thoughts").filter(|all: &Vec<Object>| !all.is_empty())
             && self
                 .known
                 .get_mut(at)
@@ -177,12 +177,12 @@ impl Chat {
             let (name, data) = (USAGE.to_owned(), Data::Json(usage));
             added.events.push(Application { name, data }.into());
         }
-        let calls: Vec<Object> = list(message, "toolCalls").unwrap_or_default();
+        let calls: Vec<Object> = message.read("toolCalls").unwrap_or_default();
         for call in &calls {
             self.call(call, at, added);
         }
         // A list that a session is resumed with has calls among the parts only.
-        for call in parts.iter().filter_map(|part| object(part, "functionCall")) {
+        for call in parts.iter().filter_map(|part| part.object("functionCall")) {
             self.call(&call, at, added);
         }
     }
@@ -263,15 +263,15 @@ impl Chat {
             added.talk.called.push((id_key, None));
             added.events.push(ToolCalled { call: id, tool, arguments }.into());
         }
-        let responses: Vec<Object> = list(call, "result").unwrap_or_default();
-        for response in responses.iter().filter_map(|part| object(part, "functionResponse")) {
+        let responses: Vec<Object> = call.read("result").unwrap_or_default();
+        for response in responses.iter().filter_map(|part| part.object("functionResponse")) {
             let ok = call.text("status").is_none_or(|status| status == "success");
             self.returned(&response, ok, added);
         }
     }
 
     fn response(&mut self, response: &Object, added: &mut Added) {
-        let failed = object(response, "response").is_some_and(|own| own.get("error").is_some());
+        let failed = response.object("response").is_some_and(|own| own.get("error").is_some());
         self.returned(response, !failed, added);
     }
 
@@ -281,7 +281,7 @@ impl Chat {
         if self.calls.insert(id_key, true) == Some(true) {
             return;
         }
-        let own = object(response, "response").unwrap_or_default();
+        let own = response.object("response").unwrap_or_default();
         let output = match own.len() {
             1 => own.get("output").or_else(|| own.get("error")).cloned(),
             _ => None,
@@ -311,7 +311,7 @@ fn usage(message: &Object) -> Option<Json> {
         #[serde(default)]
         cached: u64,
     }
-    let tokens: Tokens = serde_json::from_str(message.get("tokens")?.text()).ok()?;
+    let tokens: Tokens = message.read("tokens")?;
     let Tokens { input, output, cached } = tokens;
     Json::from_value(&serde_json::json!({
         "id": message.text("id"),
@@ -329,15 +329,7 @@ fn thought(thoughts: &[Object]) -> Body {
     };
     let block = |thought| serde_json::json!({"type": "thinking", "thinking": text(thought)});
     let content = Json::from_value(&thoughts.iter().map(block).collect::<Vec<_>>()).ok();
-    Message { role: "assistant".to_owned(), content, name: None, extra: None }.into()
-}
-
-fn object(fields: &Object, name: &str) -> Option<Object> {
-    serde_json::from_str(fields.get(name)?.text()).ok()
-}
-
-fn list<T: serde::de::DeserializeOwned>(fields: &Object, name: &str) -> Option<Vec<T>> {
-    serde_json::from_str(fields.get(name)?.text()).ok()
+    said("assistant", content)
 }
 
 /// Returns the line that events are of, word for word.

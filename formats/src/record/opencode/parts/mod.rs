@@ -13,14 +13,14 @@
 //!
 //! The last message may still be written: its lines end before the first part that is not complete.
 
-use milepost::events::{Application, Data, Message, ToolCalled, ToolReturned};
+use milepost::events::{ToolCalled, ToolReturned};
 use milepost::{Body, Json};
 use serde_json::json;
 
 use super::{NAME, name_of};
-use crate::json_object::Object;
+use crate::json_object::{Object, value_of};
 use crate::record::session::line::{
-    Part, SessionLine, Talk, application, beginning, is_name, key, thought,
+    Part, SessionLine, Talk, application, beginning, is_name, key, said, thought,
 };
 
 /// Name of the application event with the usage of an answer.
@@ -42,7 +42,7 @@ pub struct Document {
 pub fn read(text: &str) -> Result<Document, String> {
     let document: Object =
         serde_json::from_str(text).map_err(|error| format!("not an export: {error}"))?;
-    let info = object(&document, "info").ok_or("not an export: there is no `info`")?;
+    let info = document.object("info").ok_or("not an export: there is no `info`")?;
     let id = info.text("id").ok_or("not an export: `info` has no `id`")?;
     let messages = document.get("messages").map_or("[]", Json::text);
     let messages: Vec<Json> = serde_json::from_str(messages)
@@ -77,8 +77,7 @@ pub fn read(text: &str) -> Result<Document, String> {
 
 /// Returns `true` for a message of the agent.
 fn is_answer(message: &Json) -> bool {
-    let message: Option<Object> = serde_json::from_str(message.text()).ok();
-    let info = message.and_then(|message| object(&message, "info"));
+    let info = value_of(message).and_then(|message: Object| message.object("info"));
     info.is_some_and(|info| info.text("role").as_deref() == Some("assistant"))
 }
 
@@ -111,7 +110,7 @@ impl Spoken {
     fn of(message: &Json, has_next: bool) -> Result<Self, String> {
         let message: Object =
             serde_json::from_str(message.text()).map_err(|error| error.to_string())?;
-        let info = object(&message, "info").ok_or("there is no `info`")?;
+        let info = message.object("info").ok_or("there is no `info`")?;
         let (Some(id), Some(role)) = (info.text("id"), info.text("role")) else {
             return Err("`info` has no `id` and `role`".to_owned());
         };
@@ -173,12 +172,11 @@ impl Spoken {
             "reasoning" => thought(&text),
             _ => Some(Json::string(&text)),
         };
-        let message = Message { role: role.to_owned(), content, name: None, extra: None };
         let mut talk = Talk::default();
         if role == "user" && !std::mem::replace(is_asked, true) {
             talk.prompt = Some(beginning(&text));
         }
-        let mut line = self.line(talk, Some(message.into()), whole("part", part));
+        let mut line = self.line(talk, Some(said(role, content)), whole("part", part));
         line.alias = Some(self.id.clone()).filter(|id| is_name(id));
         line.time_us = time(part, "start").or(line.time_us);
         line
@@ -186,7 +184,7 @@ impl Spoken {
 
     /// Adds the lines of a call. Returns `false` if it has not ended.
     fn call(&self, part: &Object, name: &str, lines: &mut Lines) -> bool {
-        let state = object(part, "state").unwrap_or_default();
+        let state = part.object("state").unwrap_or_default();
         let (Some(call), Some(tool)) = (part.text("callID"), part.text("tool")) else {
             lines.push(name, self.line(Talk::default(), None, whole("part", part)));
             return true;
@@ -220,14 +218,10 @@ impl Spoken {
 
     /// Returns the usage of an answer, under the names that summaries read.
     fn usage(&self) -> Option<Body> {
-        let tokens = object(&self.info, "tokens").filter(|_| self.role == "assistant")?;
-        let cache = object(&tokens, "cache").unwrap_or_default();
-        let number = |fields: &Object, name: &str| -> Option<u64> {
-            serde_json::from_str(fields.get(name)?.text()).ok()
-        };
-        let cost: Option<f64> =
-            self.info.get("cost").and_then(|cost| serde_json::from_str(cost.text()).ok());
-        let cost = cost.filter(|cost| *cost > 0.0);
+        let tokens = self.info.object("tokens").filter(|_| self.role == "assistant")?;
+        let cache = tokens.object("cache").unwrap_or_default();
+        let number = |fields: &Object, name: &str| fields.read::<u64>(name);
+        let cost = self.info.read("cost").filter(|cost: &f64| *cost > 0.0);
         let answer = json!({
             "id": self.id,
             "model": self.info.text("modelID"),
@@ -242,8 +236,7 @@ impl Spoken {
                 "currency": cost.map(|_| "USD"),
             },
         });
-        let data = Data::Json(Json::from_value(&json!({ "answer": answer })).ok()?);
-        Some(Application { name: USAGE.to_owned(), data }.into())
+        Some(application(USAGE, &json!({ "answer": answer })))
     }
 }
 
@@ -256,12 +249,7 @@ fn whole(name: &str, fields: &Object) -> Body {
 
 /// Returns a time of `time`, which has milliseconds.
 fn time(fields: &Object, name: &str) -> Option<u64> {
-    let ms: u64 = serde_json::from_str(object(fields, "time")?.get(name)?.text()).ok()?;
-    ms.checked_mul(1000)
-}
-
-fn object(fields: &Object, name: &str) -> Option<Object> {
-    serde_json::from_str(fields.get(name)?.text()).ok()
+    fields.object("time")?.read::<u64>(name)?.checked_mul(1000)
 }
 
 #[cfg(test)]

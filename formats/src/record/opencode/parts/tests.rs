@@ -1,3 +1,4 @@
+use milepost::events::Data;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

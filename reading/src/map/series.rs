@@ -1,8 +1,7 @@
 //! The values of a metric in a history, in buckets.
 
 use milepost_codec::Offset;
-
-use crate::event::Event;
+use milepost_replay::Event;
 
 /// Maximum number of buckets that are kept. With more, two become one.
 const BUCKETS: usize = if cfg!(test) { 8 } else { 4096 };

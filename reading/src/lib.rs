@@ -13,9 +13,11 @@
 //! row      an event on one line
 //! command  results of calls, those of commands as their text
 //! text     one line of bounded length
+//! units    durations, sizes and numbers
 //! ```
+//!
+//! This crate does no I/O and uses neither clock nor randomness.
 
-// tidy: names the parts
 mod align;
 mod command;
 mod items;
@@ -26,6 +28,7 @@ mod row;
 mod summary;
 mod text;
 mod turns;
+pub mod units;
 mod usage;
 
 pub use align::{AlignOptions, Aligned, AlignedOp, align, common};
@@ -37,4 +40,4 @@ pub use row::row;
 pub use summary::{MetricRange, Summary};
 pub use text::TEXT_MAX;
 pub use turns::{Turn, TurnCall, TurnMark, Turns, passed};
-pub use usage::{MIXED_CURRENCIES, Usage, UsageSum, bounded};
+pub use usage::{MIXED_CURRENCIES, Usage, UsageSum};

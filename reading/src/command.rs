@@ -81,7 +81,7 @@ pub fn command_text(output: &Json) -> Option<String> {
 }
 
 /// Returns the output of a call on one line.
-pub(super) fn result_line(output: &Json) -> String {
+pub(crate) fn result_line(output: &Json) -> String {
     match Recorded::of(output) {
         Some(recorded) => with_status(&recorded, &recorded.text(None)),
         None => Line::new().add_json(output).end(),
@@ -89,7 +89,7 @@ pub(super) fn result_line(output: &Json) -> String {
 }
 
 /// Returns the reason of a call that failed, on one line.
-pub(super) fn failure_line(output: Option<&Json>) -> String {
+pub(crate) fn failure_line(output: Option<&Json>) -> String {
     let line = output.map(|output| match Recorded::of(output) {
         Some(recorded) => with_status(&recorded, &recorded.reason()),
         None => Line::new().add_first_line(output).end(),

@@ -1,8 +1,7 @@
 //! The row of an event.
 
 use milepost_codec::{Body, Data, LineageOpened, StepFinished};
-
-use crate::event::Event;
+use milepost_replay::Event;
 
 use super::command::result_line;
 use super::items::Items;
@@ -13,7 +12,7 @@ use super::text::{Line, arguments};
 /// ```
 /// use milepost_codec::{Body, Header, LineageId, Message};
 /// use milepost_replay::Event;
-/// use milepost_replay::reading::row;
+/// use milepost_reading::row;
 ///
 /// let body = Some(Body::Message(Message::text("user", "make it\nfaster")));
 /// let event = Event { lineage: LineageId(0), offset: 3, header: Header::default(), body };

@@ -8,9 +8,9 @@ mod tests;
 use std::collections::BTreeMap;
 
 use milepost_codec::{Body, Offset, StepFinished};
+use milepost_replay::Event;
 
-use crate::event::Event;
-use crate::reading::turns::{Turn, Turns};
+use crate::turns::{Turn, Turns};
 
 use overview::Overview;
 pub use overview::OverviewBucket;
@@ -41,7 +41,7 @@ pub struct Resume {
 /// ```
 /// use milepost_codec::{Body, Header, LineageId, Message};
 /// use milepost_replay::Event;
-/// use milepost_replay::reading::HistoryMap;
+/// use milepost_reading::HistoryMap;
 ///
 /// let mut map = HistoryMap::new(0);
 /// for (offset, role) in [(0, "user"), (1, "assistant"), (2, "user"), (3, "assistant")] {

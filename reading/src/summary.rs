@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use bincode::{Decode, Encode};
-use milepost_codec::{Body, Float, MarkStatus, Message, RunControl};
+use milepost_codec::{Body, Float, MarkStatus, Message, RunControl, bounded};
+use milepost_replay::Event;
 use serde::Serialize;
 
-use crate::event::Event;
-use crate::reading::command::failure_line;
-use crate::reading::items::Items;
-use crate::reading::text::{Line, first_line};
-use crate::reading::usage::{Usage, UsageSum, bounded};
+use crate::command::failure_line;
+use crate::items::Items;
+use crate::text::{Line, first_line};
+use crate::usage::{Usage, UsageSum};
 
 /// Maximum number of metrics, and the longest name of one in bytes. Others are left out.
 const METRICS: usize = 10;
@@ -46,7 +46,7 @@ impl MetricRange {
 /// ```
 /// use milepost_codec::{Body, Header, LineageId, Message, StepFailed, StepStarted};
 /// use milepost_replay::Event;
-/// use milepost_replay::reading::Summary;
+/// use milepost_reading::Summary;
 ///
 /// let bodies: [Body; 3] = [
 ///     Message::text("user", "Make the tests pass.").into(),

@@ -3,11 +3,10 @@
 use std::collections::VecDeque;
 
 use bincode::{Decode, Encode};
-use milepost_codec::{Body, Data, Json};
+use milepost_codec::{Body, Data, Json, bounded};
+use milepost_replay::Event;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-
-use crate::event::Event;
 
 /// The last answers whose ids are known: parts of one answer are close to each other.
 const ANSWERS: usize = 6;
@@ -144,7 +143,7 @@ impl Usage {
     }
 
     /// Returns the usage without an earlier one of the same sum; `None` if nothing is left.
-    pub(super) fn since(&self, earlier: &Self) -> Option<Self> {
+    pub(crate) fn since(&self, earlier: &Self) -> Option<Self> {
         let less = |now: Option<u64>, before: Option<u64>| {
             now.map(|now| now.saturating_sub(before.unwrap_or(0))).filter(|left| *left > 0)
         };
@@ -169,7 +168,7 @@ impl Usage {
 /// ```
 /// use milepost_codec::{Application, Body, Header, LineageId};
 /// use milepost_replay::Event;
-/// use milepost_replay::reading::UsageSum;
+/// use milepost_reading::UsageSum;
 ///
 /// let mut sum = UsageSum::default();
 /// for (offset, answer) in [(0, "a"), (1, "a"), (2, "b")] {
@@ -258,12 +257,6 @@ impl UsageSum {
         }
         Some(total)
     }
-}
-
-/// Returns the beginning of a text, of at most some bytes.
-pub fn bounded(text: &str, bytes: usize) -> &str {
-    let end = (0..=bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
-    text.get(..end.unwrap_or(0)).unwrap_or_default()
 }
 
 fn settle(total: &mut Option<Usage>, usage: &Usage) {

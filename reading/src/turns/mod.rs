@@ -4,16 +4,16 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use milepost_codec::{
     Body, CheckpointMarked, MarkCause, MarkStatus, Message, Offset, ToolCalled, ToolReturned,
+    bounded,
 };
+use milepost_replay::Event;
 use serde::Serialize;
 
-use crate::event::Event;
-
-use crate::reading::command::{failure_line, result_line};
-use crate::reading::items::Items;
-use crate::reading::meaning::meaning;
-use crate::reading::text::{Line, TEXT_MAX, arguments, first_line};
-use crate::reading::usage::{Usage, UsageSum, bounded};
+use crate::command::{failure_line, result_line};
+use crate::items::Items;
+use crate::meaning::meaning;
+use crate::text::{Line, TEXT_MAX, arguments, first_line};
+use crate::usage::{Usage, UsageSum};
 
 /// The role of the messages that begin turns.
 const ASSISTANT: &str = "assistant";
@@ -72,7 +72,7 @@ pub struct TurnMark {
     pub at: Offset,
 }
 
-/// One line of a run. All texts are on one line of at most [`TEXT_MAX`](crate::reading::TEXT_MAX)
+/// One line of a run. All texts are on one line of at most [`TEXT_MAX`](crate::TEXT_MAX)
 /// characters; the events have the whole.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -129,7 +129,7 @@ impl Turn {
 /// ```
 /// use milepost_codec::{Body, Header, LineageId, Message, ToolCalled, ToolReturned, Json};
 /// use milepost_replay::Event;
-/// use milepost_replay::reading::Turns;
+/// use milepost_reading::Turns;
 ///
 /// let arguments = Json::new(r#"{"command": "make test"}"#)?;
 /// let (call, output) = (|| "c1".to_owned(), Some(Json::string("2 fail")));

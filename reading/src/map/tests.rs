@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::reading::{Summary, Usage};
+use crate::{Summary, Usage};
 
 fn call(call: u8) -> Body {
     let call = format!("c{call}");

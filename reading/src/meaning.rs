@@ -11,7 +11,7 @@ const DEPTH_MAX: usize = 64;
 /// Returns JSON text by its meaning: without spaces, and with the keys of each object in order.
 /// Numbers and strings are as they were written, except for escapes. A string that holds an object
 /// or a list, as some programs write arguments, is that object or list.
-pub(super) fn meaning(json: &str) -> String {
+pub(crate) fn meaning(json: &str) -> String {
     let Ok(value) = serde_json::from_str::<&RawValue>(json) else {
         return json.to_owned();
     };

@@ -1,9 +1,9 @@
 //! An overview of a history: counts in buckets of equal width.
 
 use milepost_codec::{Body, Offset};
+use milepost_replay::Event;
 
-use crate::event::Event;
-use crate::reading::usage::{Usage, UsageSum};
+use crate::usage::{Usage, UsageSum};
 
 /// Maximum number of buckets that are kept. With more, two become one.
 const BUCKETS: usize = if cfg!(test) { 8 } else { 4096 };

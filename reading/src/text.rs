@@ -27,7 +27,7 @@ const TELLING: [&str; 11] = [
 ];
 
 /// A line that is being made.
-pub(super) struct Line {
+pub(crate) struct Line {
     text: String,
     /// Characters that may still be added.
     left: usize,
@@ -37,12 +37,12 @@ pub(super) struct Line {
 }
 
 impl Line {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { text: String::new(), left: TEXT_MAX, spaced: true, is_cut: false }
     }
 
     /// Adds text. White space and control characters become one space.
-    pub(super) fn add(&mut self, text: &str) -> &mut Self {
+    pub(crate) fn add(&mut self, text: &str) -> &mut Self {
         for c in text.chars() {
             if !self.add_char(c) {
                 break;
@@ -69,7 +69,7 @@ impl Line {
 
     /// Adds a JSON value: a text without quotes, a list of parts as their texts, other values as
     /// they are.
-    pub(super) fn add_json(&mut self, json: &Json) -> &mut Self {
+    pub(crate) fn add_json(&mut self, json: &Json) -> &mut Self {
         let text = json.text();
         match text.as_bytes().first() {
             Some(b'"') => self.add_string(text),
@@ -99,7 +99,7 @@ impl Line {
     }
 
     /// Adds the first line with a letter or digit of a JSON text; other JSON as it is.
-    pub(super) fn add_first_line(&mut self, json: &Json) -> &mut Self {
+    pub(crate) fn add_first_line(&mut self, json: &Json) -> &mut Self {
         match serde_json::from_str::<String>(json.text()) {
             Ok(text) => self.add(first_line(&text)),
             Err(_) => self.add_json(json),
@@ -107,7 +107,7 @@ impl Line {
     }
 
     /// Returns the line; one that is cut ends with `…`.
-    pub(super) fn end(&mut self) -> String {
+    pub(crate) fn end(&mut self) -> String {
         let mut text = std::mem::take(&mut self.text);
         if text.ends_with(' ') {
             text.pop();
@@ -174,13 +174,13 @@ fn texts_of_parts(json: &str) -> Option<String> {
 }
 
 /// Returns the first line with a letter or digit.
-pub(super) fn first_line(text: &str) -> &str {
+pub(crate) fn first_line(text: &str) -> &str {
     let has_word = |line: &&str| line.chars().any(char::is_alphanumeric);
     text.lines().find(has_word).unwrap_or(text)
 }
 
 /// Returns the arguments of a call in brief.
-pub(super) fn arguments(json: &Json) -> String {
+pub(crate) fn arguments(json: &Json) -> String {
     let text = json.text();
     let mut line = Line::new();
     if text.len() > PARSED_MAX {

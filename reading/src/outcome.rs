@@ -34,7 +34,7 @@ impl Outcome {
     /// JSON. `pointer` replaces [`OUTCOME_POINTERS`].
     ///
     /// ```
-    /// use milepost_replay::reading::Outcome;
+    /// use milepost_reading::Outcome;
     ///
     /// let state = serde_json::json!({"variables": {"reward": 0.5}});
     /// let outcome = Outcome::of(None, &state, None);

@@ -93,7 +93,7 @@ impl Turn {
 /// Aligns two lists of turns. Each turn is in one line, and each side is in order.
 ///
 /// ```
-/// use milepost_replay::reading::{AlignOptions, align};
+/// use milepost_reading::{AlignOptions, align};
 ///
 /// assert!(align(&[], &[], AlignOptions::default()).is_empty());
 /// ```
@@ -207,8 +207,8 @@ fn link_moved(contents_a: &[Content], contents_b: &[Content], lines: &mut [Align
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::turns::TurnCall;
     use super::*;
+    use crate::turns::TurnCall;
 
     /// Returns a turn: `bash x` calls, another text is said.
     fn turn(text: &str) -> Turn {
