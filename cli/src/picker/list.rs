@@ -11,23 +11,7 @@ use milepost::CheckpointId;
 use milepost_api::{CheckpointForm, Listed};
 
 use super::filter;
-
-/// Loading progress of a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Pages {
-    /// The next page begins at this cursor; `None` is the first page.
-    From(Option<String>),
-    All,
-}
-
-impl Pages {
-    fn after<T>(page: &Listed<T>) -> Self {
-        match &page.next {
-            Some(cursor) => Self::From(Some(cursor.clone())),
-            None => Self::All,
-        }
-    }
-}
+use crate::terminal::Pages;
 
 /// A checkpoint, and the text that the filter searches.
 #[derive(Debug)]
@@ -47,7 +31,7 @@ pub struct Group {
 }
 
 /// All loaded checkpoints.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct List {
     groups: Vec<Group>,
     /// Index of each task's group.
@@ -60,22 +44,13 @@ pub struct List {
 impl List {
     /// Returns an empty list of a store's checkpoints.
     pub fn of_store() -> Self {
-        Self {
-            groups: Vec::new(),
-            places: HashMap::new(),
-            offsets: HashMap::new(),
-            store: Pages::From(None),
-        }
+        Self::default()
     }
 
     /// Returns an empty list of one task's checkpoints.
     pub fn of_task(task: &str) -> Self {
-        let mut list = Self::of_store();
-        list.store = Pages::All;
-        let group = list.place(task);
-        if let Some(group) = list.groups.get_mut(group) {
-            group.pages = Pages::From(None);
-        }
+        let mut list = Self { store: Pages::All, ..Self::default() };
+        list.place(task);
         list
     }
 
@@ -107,12 +82,12 @@ impl List {
 
     /// Returns the cursor of the next page of the store's list, if there is one.
     pub fn store_next(&self) -> Option<&Option<String>> {
-        next(&self.store)
+        self.store.next()
     }
 
     /// Returns the cursor of the next page of a task, if there is one.
     pub fn task_next(&self, group: usize) -> Option<&Option<String>> {
-        next(&self.groups.get(group)?.pages)
+        self.groups.get(group)?.pages.next()
     }
 
     /// Returns `true` if everything is loaded.
@@ -160,7 +135,7 @@ impl List {
         self.groups.push(Group {
             task: task.to_owned(),
             items: Vec::new(),
-            pages: Pages::From(None),
+            pages: Pages::default(),
             is_behind: false,
         });
         place
@@ -174,13 +149,6 @@ impl List {
             let text = filter::text(&checkpoint);
             group.items.push(Item { checkpoint, text });
         }
-    }
-}
-
-fn next(pages: &Pages) -> Option<&Option<String>> {
-    match pages {
-        Pages::From(cursor) => Some(cursor),
-        Pages::All => None,
     }
 }
 

@@ -2,18 +2,14 @@
 
 use std::time::Duration;
 
-use ratatui::crossterm::event::{self, Event};
-
-use super::draw::{Looks, draw};
+use super::draw::draw;
 use super::load;
 use super::model::{End, Model};
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::store_locator::now_us;
-use crate::terminal::{Screen, Stroke};
+use crate::terminal::{Looks, Screen, Stroke, press_waiting, work};
 
-/// Maximum time of requests to the store between two draws, in microseconds.
-const WORK_US: u64 = 50_000;
 /// Maximum wait for a key before the ages are redrawn.
 const IDLE: Duration = Duration::from_secs(10);
 
@@ -23,60 +19,36 @@ pub fn show(source: &dyn Backend, mut model: Model, color: bool) -> Result<End> 
     loop {
         let looks = Looks { color, now_us: now_us() };
         screen.terminal.draw(|frame| draw(frame, &mut model, looks))?;
-        if let Some(end) = press_waiting(&mut model)? {
+        let wait = if model.next_job().is_some() { Duration::ZERO } else { IDLE };
+        // The screen is drawn again before the effect of a key is read from the store.
+        if let Some(end) = press_waiting(wait, letters, |key| model.press(key?))? {
             return Ok(end);
         }
-        work(source, &mut model)?;
+        work(|| {
+            let Some(job) = model.next_job() else { return Ok(false) };
+            load::run(source, job, &mut model).map(|()| true)
+        })?;
     }
 }
 
-/// Handles the waiting keys. The screen is redrawn before their effect is read from the store.
-fn press_waiting(model: &mut Model) -> Result<Option<End>> {
-    let wait = match model.next_job() {
-        Some(_) => Duration::ZERO,
-        None => IDLE,
-    };
-    let mut waiting = event::poll(wait)?;
-    while waiting {
-        if let Some(end) = key_of(event::read()?).and_then(|key| model.press(key)) {
-            return Ok(Some(end));
-        }
-        waiting = event::poll(Duration::ZERO)?;
-    }
-    Ok(None)
-}
-
-/// Runs jobs of the model until a key waits or the time is over.
-fn work(source: &dyn Backend, model: &mut Model) -> Result<()> {
-    let begun = now_us();
-    while now_us().saturating_sub(begun) < WORK_US && !event::poll(Duration::ZERO)? {
-        let Some(job) = model.next_job() else {
-            break;
-        };
-        load::run(source, job, model)?;
-    }
-    Ok(())
-}
-
-/// Returns the key of an event, if the picker uses it.
-fn key_of(event: Event) -> Option<Stroke> {
-    let letters = |letter| match letter {
+/// Returns the key of a letter with Ctrl.
+fn letters(letter: char) -> Option<Stroke> {
+    match letter {
         'n' => Some(Stroke::Down),
         'p' => Some(Stroke::Up),
         'o' => Some(Stroke::LastSuccess),
         _ => None,
-    };
-    Stroke::of(event, letters).filter(|key| !matches!(key, Stroke::Left | Stroke::Right))
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+    use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
     use super::*;
 
     fn pressed(code: KeyCode, modifiers: KeyModifiers) -> Option<Stroke> {
-        key_of(Event::Key(KeyEvent::new(code, modifiers)))
+        Stroke::of(Event::Key(KeyEvent::new(code, modifiers)), letters)
     }
 
     #[test]
@@ -95,12 +67,12 @@ mod tests {
 
     #[test]
     fn what_is_pasted_is_text_and_no_keys() {
-        let pasted = key_of(Event::Paste("a\ny".into()));
+        let pasted = Stroke::of(Event::Paste("a\ny".into()), letters);
         assert_eq!(pasted, Some(Stroke::Text("a\ny".into())));
         let mut key = KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE);
-        assert_eq!(key_of(Event::Key(key)), Some(Stroke::Enter));
+        assert_eq!(Stroke::of(Event::Key(key), letters), Some(Stroke::Enter));
         key.kind = KeyEventKind::Release;
-        assert_eq!(key_of(Event::Key(key)), None);
-        assert_eq!(key_of(Event::Resize(80, 24)), None);
+        assert_eq!(Stroke::of(Event::Key(key), letters), None);
+        assert_eq!(Stroke::of(Event::Resize(80, 24), letters), None);
     }
 }
