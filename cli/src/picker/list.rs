@@ -49,7 +49,7 @@ impl List {
 
     /// Returns an empty list of one task's checkpoints.
     pub fn of_task(task: &str) -> Self {
-        let mut list = Self { store: Pages::All, ..Self::default() };
+        let mut list = Self { store: Pages::Read, ..Self::default() };
         list.place(task);
         list
     }
@@ -81,18 +81,18 @@ impl List {
     }
 
     /// Returns the cursor of the next page of the store's list, if there is one.
-    pub fn store_next(&self) -> Option<&Option<String>> {
+    pub fn store_next(&self) -> Option<Option<String>> {
         self.store.next()
     }
 
     /// Returns the cursor of the next page of a task, if there is one.
-    pub fn task_next(&self, group: usize) -> Option<&Option<String>> {
+    pub fn task_next(&self, group: usize) -> Option<Option<String>> {
         self.groups.get(group)?.pages.next()
     }
 
     /// Returns `true` if everything is loaded.
     pub fn is_whole(&self) -> bool {
-        self.store == Pages::All && self.groups.iter().all(|group| group.pages == Pages::All)
+        self.store == Pages::Read && self.groups.iter().all(|group| group.pages == Pages::Read)
     }
 
     pub fn add_store_page(&mut self, page: Listed<CheckpointForm>) {
@@ -101,8 +101,8 @@ impl List {
             let group = self.place(&checkpoint.task);
             self.push(group, checkpoint);
         }
-        if self.store == Pages::All {
-            self.groups.iter_mut().for_each(|group| group.pages = Pages::All);
+        if self.store == Pages::Read {
+            self.groups.iter_mut().for_each(|group| group.pages = Pages::Read);
         }
     }
 
@@ -135,7 +135,7 @@ impl List {
         self.groups.push(Group {
             task: task.to_owned(),
             items: Vec::new(),
-            pages: Pages::default(),
+            pages: Pages::Unread,
             is_behind: false,
         });
         place
@@ -170,7 +170,7 @@ mod tests {
         let tasks: Vec<&str> = list.groups().iter().map(|it| it.task.as_str()).collect();
         assert_eq!(tasks, ["b", "a"]);
         assert_eq!(labels(&list, 0), ["b-9", "b-7"]);
-        assert_eq!(list.store_next(), Some(&Some("more".to_owned())));
+        assert_eq!(list.store_next(), Some(Some("more".to_owned())));
         assert!(!list.is_whole());
     }
 
@@ -204,7 +204,7 @@ mod tests {
     fn one_task_is_loaded_by_its_own_list() {
         let mut list = List::of_task("a");
         assert_eq!(list.store_next(), None);
-        assert_eq!(list.task_next(0), Some(&None));
+        assert_eq!(list.task_next(0), Some(None));
         list.add_task_page(0, page([checkpoint("a", 2), checkpoint("a", 1)], None));
         assert_eq!(labels(&list, 0), ["a-2", "a-1"]);
         assert!(list.is_whole());

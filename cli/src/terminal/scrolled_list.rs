@@ -2,30 +2,29 @@
 
 use milepost_api::Listed;
 
-/// The part of a list that is not read so far.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The part of a list that is read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Pages {
-    /// The next page begins at this cursor; `None` is the first page.
-    From(Option<String>),
-    All,
-}
-
-impl Default for Pages {
-    fn default() -> Self {
-        Self::From(None)
-    }
+    /// No page is read.
+    #[default]
+    Unread,
+    /// The next page begins at this cursor.
+    From(String),
+    /// All pages are read.
+    Read,
 }
 
 impl Pages {
     pub fn after<T>(page: &Listed<T>) -> Self {
-        page.next.clone().map_or(Self::All, |cursor| Self::From(Some(cursor)))
+        page.next.clone().map_or(Self::Read, Self::From)
     }
 
-    /// Returns the cursor of the next page, if there is one.
-    pub fn next(&self) -> Option<&Option<String>> {
+    /// Returns the cursor of the next page, if there is one; the first page has none.
+    pub fn next(&self) -> Option<Option<String>> {
         match self {
-            Self::From(cursor) => Some(cursor),
-            Self::All => None,
+            Self::Unread => Some(None),
+            Self::From(cursor) => Some(Some(cursor.clone())),
+            Self::Read => None,
         }
     }
 }

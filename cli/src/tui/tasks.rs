@@ -48,7 +48,7 @@ impl TasksView {
 
     /// Returns `true` if all tasks are in memory, or as many as have room.
     pub fn is_whole(&self) -> bool {
-        self.all.len() >= MOST || self.pages == Pages::All
+        self.all.len() >= MOST || self.pages == Pages::Read
     }
 
     /// Returns the cursor of the page to read next: the first one, and later ones near the end of
@@ -56,7 +56,7 @@ impl TasksView {
     pub fn wanted(&self) -> Option<Option<String>> {
         let is_of_all = self.sort != TaskSort::Newest;
         let is_wanted = !self.is_whole() && (is_of_all || self.shown.is_near_end());
-        self.pages.next().filter(|next| next.is_none() || is_wanted).cloned()
+        self.pages.next().filter(|next| next.is_none() || is_wanted)
     }
 
     /// Adds a page.
@@ -67,7 +67,7 @@ impl TasksView {
 
     /// Takes over the newest tasks, as they are now.
     pub fn refresh(&mut self, page: Listed<SummaryForm>) {
-        if self.pages != Pages::default() {
+        if self.pages != Pages::Unread {
             self.merge(page.items, true);
         }
     }
