@@ -10,13 +10,7 @@ use crate::{Source, Violation};
 const MOST: usize = 4;
 
 /// Components that are to be untied.
-const TIED: [&str; 5] = [
-    "cli: commands/agent/also.rs",
-    "cli: commands/doctor/mod.rs",
-    "cli: tui/document.rs",
-    "cli: tui/draw/compare.rs",
-    "engine: handles/audit.rs",
-];
+const TIED: [&str; 1] = ["engine: handles/audit.rs"];
 
 /// Returns the files that name each other, if there are too many, with their references.
 pub fn check(name: &str, sources: &[Source], references: &[Reference]) -> Vec<Violation> {

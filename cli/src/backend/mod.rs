@@ -26,14 +26,14 @@ use std::ops::Range;
 
 use milepost::events::{MarkStatus, RunControl};
 use milepost::state::MessageRange;
-use milepost::{Engine, ErrorKind, Event, Header, Json};
+use milepost::{Engine, ErrorKind, Event, Hash, Header, Json, LineageId};
 use milepost_api::calls::{
     AllCheckpoints, AllCheckpointsQuery, Blame, BlameQuery, Branch, Control, DeleteTask,
     EditArtifacts, Guide, Lineages, Mark, PlanRetention, Restore, Retain, StartTask, Stats,
     StatsQuery, TaskQuery, Tasks, Undo, Verify,
 };
 use milepost_api::{
-    AppendedForm, BlamedForm, BranchAsked, ChangesForm, CheckpointForm, CheckpointGiven,
+    AppendedForm, Big, BlamedForm, BranchAsked, ChangesForm, CheckpointForm, CheckpointGiven,
     ControlAsked, EventAt, EventForm, Fields, FileForm, GuidanceAsked, JobAsked, JobForm,
     JobResult, LineageForm, Listed, MarkGiven, MovedForm, PointForm, RestoreAsked, RestoredForm,
     RetentionAsked, RetentionForm, ShareAsked, SharePlanForm, StatsForm, StoreForm, SummaryForm,
@@ -47,7 +47,7 @@ use serde_json::{Map, Value};
 
 use crate::defaults;
 use crate::error::{Failure, LOOK_AT_HOOKS, Result};
-use crate::output::{JobBar, Out};
+use crate::output::{JobBar, Out, words};
 use jobs::JobFailed;
 pub use local::Local;
 pub use remote::{Attempt, Remote, asking_again};
@@ -401,6 +401,18 @@ impl dyn Backend + '_ {
             Way::Here(engine, _) => Some(engine),
             Way::There(_) => None,
         }
+    }
+}
+
+/// Returns the point of an offset, without reading the store: requests name its address only.
+pub fn point_at(task: &str, lineage: LineageId, offset: u64) -> PointForm {
+    PointForm {
+        address: words::address(task, lineage, offset),
+        task: task.to_owned(),
+        lineage,
+        offset: Big(offset),
+        hash: Hash([0; 32]),
+        checkpoint: None,
     }
 }
 

@@ -9,7 +9,7 @@ use milepost_api::{CheckpointForm, PointForm};
 use super::filter;
 use super::list::List;
 pub use super::preview::Preview;
-use crate::backend::Backend;
+use crate::backend::{Backend, point_at};
 use crate::error::Result;
 use crate::output::{printable, words};
 
@@ -38,15 +38,7 @@ pub struct Details {
 
 /// Returns the point of a checkpoint, without reading the store.
 pub fn point(checkpoint: &CheckpointForm) -> PointForm {
-    let CheckpointForm { task, lineage, at, .. } = checkpoint;
-    PointForm {
-        address: words::address(task, lineage, at.0),
-        task: task.clone(),
-        lineage: *lineage,
-        offset: *at,
-        hash: checkpoint.hash,
-        checkpoint: Some(checkpoint.id),
-    }
+    point_at(&checkpoint.task, checkpoint.lineage, checkpoint.at.0)
 }
 
 pub fn about(source: &dyn Backend, id: &str) -> Result<About> {

@@ -11,23 +11,7 @@ use milepost::CheckpointId;
 use milepost_api::{CheckpointForm, Listed};
 
 use super::filter;
-
-/// Loading progress of a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Pages {
-    /// The next page begins at this cursor; `None` is the first page.
-    From(Option<String>),
-    All,
-}
-
-impl Pages {
-    fn after<T>(page: &Listed<T>) -> Self {
-        match &page.next {
-            Some(cursor) => Self::From(Some(cursor.clone())),
-            None => Self::All,
-        }
-    }
-}
+use crate::terminal::Pages;
 
 /// A checkpoint, and the text that the filter searches.
 #[derive(Debug)]
@@ -47,7 +31,7 @@ pub struct Group {
 }
 
 /// All loaded checkpoints.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct List {
     groups: Vec<Group>,
     /// Index of each task's group.
@@ -60,22 +44,13 @@ pub struct List {
 impl List {
     /// Returns an empty list of a store's checkpoints.
     pub fn of_store() -> Self {
-        Self {
-            groups: Vec::new(),
-            places: HashMap::new(),
-            offsets: HashMap::new(),
-            store: Pages::From(None),
-        }
+        Self::default()
     }
 
     /// Returns an empty list of one task's checkpoints.
     pub fn of_task(task: &str) -> Self {
-        let mut list = Self::of_store();
-        list.store = Pages::All;
-        let group = list.place(task);
-        if let Some(group) = list.groups.get_mut(group) {
-            group.pages = Pages::From(None);
-        }
+        let mut list = Self { store: Pages::Read, ..Self::default() };
+        list.place(task);
         list
     }
 
@@ -106,18 +81,18 @@ impl List {
     }
 
     /// Returns the cursor of the next page of the store's list, if there is one.
-    pub fn store_next(&self) -> Option<&Option<String>> {
-        next(&self.store)
+    pub fn store_next(&self) -> Option<Option<String>> {
+        self.store.next()
     }
 
     /// Returns the cursor of the next page of a task, if there is one.
-    pub fn task_next(&self, group: usize) -> Option<&Option<String>> {
-        next(&self.groups.get(group)?.pages)
+    pub fn task_next(&self, group: usize) -> Option<Option<String>> {
+        self.groups.get(group)?.pages.next()
     }
 
     /// Returns `true` if everything is loaded.
     pub fn is_whole(&self) -> bool {
-        self.store == Pages::All && self.groups.iter().all(|group| group.pages == Pages::All)
+        self.store == Pages::Read && self.groups.iter().all(|group| group.pages == Pages::Read)
     }
 
     pub fn add_store_page(&mut self, page: Listed<CheckpointForm>) {
@@ -126,8 +101,8 @@ impl List {
             let group = self.place(&checkpoint.task);
             self.push(group, checkpoint);
         }
-        if self.store == Pages::All {
-            self.groups.iter_mut().for_each(|group| group.pages = Pages::All);
+        if self.store == Pages::Read {
+            self.groups.iter_mut().for_each(|group| group.pages = Pages::Read);
         }
     }
 
@@ -160,7 +135,7 @@ impl List {
         self.groups.push(Group {
             task: task.to_owned(),
             items: Vec::new(),
-            pages: Pages::From(None),
+            pages: Pages::Unread,
             is_behind: false,
         });
         place
@@ -174,13 +149,6 @@ impl List {
             let text = filter::text(&checkpoint);
             group.items.push(Item { checkpoint, text });
         }
-    }
-}
-
-fn next(pages: &Pages) -> Option<&Option<String>> {
-    match pages {
-        Pages::From(cursor) => Some(cursor),
-        Pages::All => None,
     }
 }
 
@@ -202,7 +170,7 @@ mod tests {
         let tasks: Vec<&str> = list.groups().iter().map(|it| it.task.as_str()).collect();
         assert_eq!(tasks, ["b", "a"]);
         assert_eq!(labels(&list, 0), ["b-9", "b-7"]);
-        assert_eq!(list.store_next(), Some(&Some("more".to_owned())));
+        assert_eq!(list.store_next(), Some(Some("more".to_owned())));
         assert!(!list.is_whole());
     }
 
@@ -236,7 +204,7 @@ mod tests {
     fn one_task_is_loaded_by_its_own_list() {
         let mut list = List::of_task("a");
         assert_eq!(list.store_next(), None);
-        assert_eq!(list.task_next(0), Some(&None));
+        assert_eq!(list.task_next(0), Some(None));
         list.add_task_page(0, page([checkpoint("a", 2), checkpoint("a", 1)], None));
         assert_eq!(labels(&list, 0), ["a-2", "a-1"]);
         assert!(list.is_whole());

@@ -17,13 +17,13 @@ const LATER: usize = 1000;
 pub fn run(source: &dyn Backend, job: Job, model: &mut Model) -> Result<()> {
     match job {
         Job::StorePage => {
-            let cursor = model.list.store_next().cloned().flatten();
+            let cursor = model.list.store_next().flatten();
             let page = page(source, None, cursor)?;
             model.list.add_store_page(page);
             model.renew();
         }
         Job::TaskPage(group) => {
-            let cursor = model.list.task_next(group).cloned().flatten();
+            let cursor = model.list.task_next(group).flatten();
             let task = model.list.group(group).map(|group| group.task.clone());
             let page = page(source, task, cursor)?;
             model.list.add_task_page(group, page);

@@ -1,9 +1,8 @@
 //! The preview of a checkpoint: changes of a restore to the state, and the captured files.
 
 use milepost::ErrorKind;
-use milepost::state::{ChangeKind, MessageRange};
-use milepost_api::{ChangeForm, CheckpointForm};
-use serde_json::Value;
+use milepost::state::MessageRange;
+use milepost_api::CheckpointForm;
 
 use super::details;
 use crate::backend::Backend;
@@ -136,27 +135,13 @@ fn changes(source: &dyn Backend, checkpoint: &CheckpointForm) -> Result<Vec<Line
         return Ok(vec![Line::new(Tone::Dim, "the states are the same")]);
     }
     let mut lines = vec![Line::new(Tone::Title, "the state, if it is restored")];
-    lines.extend(changes.items.iter().take(CHANGES).map(line));
+    lines.extend(changes.items.iter().take(CHANGES).map(|change| Line::of_change(change, EXCERPT)));
     if changes.more || changes.items.len() > CHANGES {
         let words = [&head.address, &details::point(checkpoint).address].map(|it| shell_word(it));
         let text = format!("  … `milepost diff {}` has the others", words.join(" "));
         lines.push(Line::new(Tone::Dim, text));
     }
     Ok(lines)
-}
-
-fn line(change: &ChangeForm) -> Line {
-    let value = |value: &Option<Value>| {
-        let text = value.as_ref().map(|value| excerpt(&value.to_string(), EXCERPT));
-        text.unwrap_or_default()
-    };
-    let path = excerpt(&change.path, 2 * EXCERPT);
-    let (before, after) = (value(&change.before), value(&change.after));
-    match change.kind {
-        ChangeKind::Add => Line::new(Tone::Added, format!("+ {path}: {after}")),
-        ChangeKind::Remove => Line::new(Tone::Removed, format!("- {path}: {before}")),
-        ChangeKind::Replace => Line::new(Tone::Changed, format!("~ {path}: {before} -> {after}")),
-    }
 }
 
 #[cfg(test)]

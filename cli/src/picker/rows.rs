@@ -4,6 +4,7 @@ use milepost::events::MarkStatus;
 
 use super::filter::WordFilter;
 use super::list::List;
+use crate::terminal::ScrolledList;
 
 /// A row, by its index in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,6 +22,18 @@ impl Row {
         !matches!(self, Self::Heading(_))
     }
 
+    fn is_item(self) -> bool {
+        matches!(self, Self::Item(..))
+    }
+
+    /// Returns the group of a checkpoint.
+    fn group(self) -> Option<usize> {
+        match self {
+            Self::Item(group, _) => Some(group),
+            _ => None,
+        }
+    }
+
     /// Returns the sort key of the row on the screen.
     fn order(self) -> (usize, usize, usize) {
         match self {
@@ -32,92 +45,70 @@ impl Row {
 }
 
 /// The rows that match the filter.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Rows {
-    rows: Vec<Row>,
-    chosen: usize,
-    /// Index of the first visible row, and number of visible ones.
-    top: usize,
-    height: usize,
+    pub all: ScrolledList<Row>,
     /// True if the last row stays chosen while more is loaded.
     at_end: bool,
 }
 
 impl Rows {
-    pub fn new() -> Self {
-        Self { rows: vec![Row::Current], chosen: 0, top: 0, height: 1, at_end: false }
-    }
-
     pub fn chosen(&self) -> Row {
-        self.rows.get(self.chosen).copied().unwrap_or(Row::Current)
+        self.all.chosen().copied().unwrap_or(Row::Current)
     }
 
     /// Returns the number of rows that are checkpoints.
     pub fn items(&self) -> usize {
-        let is_item = |row: &&Row| matches!(row, Row::Item(..));
-        self.rows.iter().filter(is_item).count()
-    }
-
-    /// Returns the visible rows, and `more` rows after them.
-    pub fn visible(&self, more: usize) -> &[Row] {
-        let end = (self.top + self.height + more).min(self.rows.len());
-        self.rows.get(self.top..end).unwrap_or_default()
+        self.all.rows.iter().filter(|row| row.is_item()).count()
     }
 
     /// Returns `true` if the visible rows are near the end.
     pub fn is_near_end(&self) -> bool {
-        self.at_end || self.top + 2 * self.height >= self.rows.len()
+        self.at_end || self.all.is_near_end()
     }
 
     pub fn set_height(&mut self, height: usize) {
-        self.height = height.max(1);
+        self.all.height = height.max(1);
         self.show_chosen();
     }
 
     /// Rebuilds the rows after a load or a change of the filter. The chosen row keeps its line on
     /// the screen.
     pub fn renew(&mut self, list: &List, filter: &WordFilter) {
-        let (chosen, line) = (self.chosen(), self.chosen.saturating_sub(self.top));
-        self.rows = rows(list, filter);
-        let found = self.rows.binary_search_by_key(&chosen.order(), |row| row.order());
-        self.chosen = match found {
-            Ok(place) => place,
-            Err(_) => self.first_item().unwrap_or(0),
-        };
-        if self.at_end {
-            self.chosen = self.rows.len().saturating_sub(1);
-        }
-        self.top = self.chosen.saturating_sub(line);
-        self.show_chosen();
+        let (chosen, line) = (self.chosen(), self.all.cursor.saturating_sub(self.all.top));
+        self.all.rows = rows(list, filter);
+        let found = self.all.rows.binary_search_by_key(&chosen.order(), |row| row.order());
+        let place = if self.at_end { self.all.last() } else { found.unwrap_or(self.first_item()) };
+        self.all.top = place.saturating_sub(line);
+        self.choose(place);
     }
 
     /// Chooses the first checkpoint, or the current state if there is none.
     pub fn choose_first_item(&mut self) {
         self.at_end = false;
-        self.chosen = self.first_item().unwrap_or(0);
-        self.top = 0;
-        self.show_chosen();
+        self.all.top = 0;
+        self.choose(self.first_item());
     }
 
-    fn first_item(&self) -> Option<usize> {
-        self.rows.iter().position(|row| matches!(row, Row::Item(..)))
+    /// Returns the index of the first checkpoint, or of the current state if there is none.
+    fn first_item(&self) -> usize {
+        self.all.rows.iter().position(|row| row.is_item()).unwrap_or(0)
     }
 
     /// Moves the choice by a number of rows.
     pub fn go(&mut self, by: isize) {
         self.at_end = false;
-        let last = self.rows.len().saturating_sub(1);
-        let to = self.chosen.saturating_add_signed(by).min(last);
-        let can = |place: &usize| self.rows.get(*place).is_some_and(|row| row.can_be_chosen());
+        let last = self.all.last();
+        let to = self.all.cursor.saturating_add_signed(by).min(last);
+        let can = |place: &usize| self.all.rows.get(*place).is_some_and(|row| row.can_be_chosen());
         // Skips headings in the direction of the move. The first and the last row are never
         // headings.
         let further = if by < 0 { (0..=to).rev().find(can) } else { (to..=last).find(can) };
-        self.chosen = further.unwrap_or(self.chosen);
-        self.show_chosen();
+        self.choose(further.unwrap_or(self.all.cursor));
     }
 
     pub fn go_page(&mut self, forth: bool) {
-        let page = isize::try_from(self.height.max(2) - 1).unwrap_or(isize::MAX);
+        let page = isize::try_from(self.all.height.max(2) - 1).unwrap_or(isize::MAX);
         self.go(if forth { page } else { -page });
     }
 
@@ -134,31 +125,24 @@ impl Rows {
     /// Chooses the first checkpoint of the next task, or of the previous one.
     pub fn go_task(&mut self, forth: bool) {
         self.at_end = false;
-        let group = match self.chosen() {
-            Row::Item(group, _) => Some(group),
-            _ => None,
+        let group = self.chosen().group();
+        let is_first = |at: &usize| match self.all.rows.get(*at) {
+            Some(Row::Heading(at)) => Some(*at) != group,
+            _ => false,
         };
-        let first = |row: &Row| matches!((row, group), (Row::Heading(at), now) if Some(*at) != now);
         let heading = match forth {
-            true => (self.chosen..self.rows.len()).find(|at| self.rows.get(*at).is_some_and(first)),
-            false => (0..self.chosen).rev().find(|at| self.rows.get(*at).is_some_and(first)),
+            true => (self.all.cursor..self.all.rows.len()).find(is_first),
+            false => (0..self.all.cursor).rev().find(is_first),
         };
-        match (heading, forth) {
-            (Some(heading), _) => self.chosen = heading + 1,
-            (None, true) => {}
-            (None, false) => self.chosen = 0,
-        }
-        self.show_chosen();
+        let stays = if forth { self.all.cursor } else { 0 };
+        self.choose(heading.map_or(stays, |heading| heading + 1));
     }
 
     /// Chooses the newest shown checkpoint of the chosen task whose work was a success; from the
     /// current state that of the first task.
     pub fn choose_success(&mut self, list: &List) {
         self.at_end = false;
-        let group = match self.chosen() {
-            Row::Item(group, _) => Some(group),
-            _ => None,
-        };
+        let group = self.chosen().group();
         let is_success = |row: &Row| match row {
             Row::Item(of, item) if group.is_none_or(|group| group == *of) => {
                 let item = list.item(*of, *item);
@@ -166,21 +150,23 @@ impl Rows {
             }
             _ => false,
         };
-        self.chosen = self.rows.iter().position(is_success).unwrap_or(self.chosen);
+        self.choose(self.all.rows.iter().position(is_success).unwrap_or(self.all.cursor));
+    }
+
+    fn choose(&mut self, place: usize) {
+        self.all.cursor = place;
         self.show_chosen();
     }
 
+    /// Shows the chosen row, with the heading of its task if both fit.
     fn show_chosen(&mut self) {
-        let above = self.chosen.saturating_sub(1);
-        let heading = matches!(self.rows.get(above), Some(Row::Heading(_)));
-        // Shows a task's heading with its first checkpoint, if both fit.
-        let first = if heading && self.height > 1 { above } else { self.chosen };
-        self.top = self.top.min(first);
-        self.top = self.top.max((self.chosen + 1).saturating_sub(self.height));
-        let most = self.rows.len().saturating_sub(self.height);
-        self.top = self.top.min(most);
-        if self.chosen < self.height && first <= 1 {
-            self.top = 0;
+        let list = &mut self.all;
+        let above = list.cursor.saturating_sub(1);
+        let is_heading = matches!(list.rows.get(above), Some(Row::Heading(_)));
+        let first = if is_heading && list.height > 1 { above } else { list.cursor };
+        list.show_from(first);
+        if list.cursor < list.height && first <= 1 {
+            list.top = 0;
         }
     }
 }
@@ -212,7 +198,7 @@ mod tests {
             let items = [9, 8, 7].map(|at| checkpoint(task, at));
             list.add_store_page(page(items, Some("more")));
         }
-        let mut rows = Rows::new();
+        let mut rows = Rows::default();
         rows.set_height(4);
         rows.renew(&list, &WordFilter::default());
         (rows, list)
@@ -221,7 +207,7 @@ mod tests {
     #[test]
     fn current_comes_first_and_headings_are_passed() {
         let (mut rows, _) = of(&["a", "b"]);
-        assert_eq!((rows.rows.len(), rows.items()), (9, 6));
+        assert_eq!((rows.all.rows.len(), rows.items()), (9, 6));
         assert_eq!(rows.chosen(), Row::Current);
         rows.go(1);
         assert_eq!(rows.chosen(), Row::Item(0, 0));
@@ -244,17 +230,17 @@ mod tests {
         let (mut rows, _) = of(&["a", "b"]);
         rows.go_last();
         let last = [Row::Heading(1), Row::Item(1, 0), Row::Item(1, 1), Row::Item(1, 2)];
-        assert_eq!(rows.visible(0), last);
+        assert_eq!(rows.all.visible(0), last);
         rows.go(-3);
-        assert_eq!(rows.visible(0).first(), Some(&Row::Item(0, 2)));
+        assert_eq!(rows.all.visible(0).first(), Some(&Row::Item(0, 2)));
         rows.go_page(false);
-        assert_eq!(rows.visible(0).first(), Some(&Row::Current));
+        assert_eq!(rows.all.visible(0).first(), Some(&Row::Current));
         rows.go_page(true);
         assert_eq!(rows.chosen(), Row::Item(0, 1));
         rows.set_height(1);
-        assert_eq!(rows.visible(0), [Row::Item(0, 1)]);
+        assert_eq!(rows.all.visible(0), [Row::Item(0, 1)]);
         rows.set_height(100);
-        assert_eq!(rows.visible(0).len(), 9);
+        assert_eq!(rows.all.visible(0).len(), 9);
     }
 
     #[test]
@@ -283,7 +269,7 @@ mod tests {
             items[0].status = MarkStatus::Failure;
             list.add_store_page(page(items, None));
         }
-        let mut rows = Rows::new();
+        let mut rows = Rows::default();
         rows.set_height(4);
         rows.renew(&list, &WordFilter::default());
         rows.choose_success(&list);
@@ -302,12 +288,12 @@ mod tests {
         let (mut rows, mut list) = of(&["a", "b"]);
         rows.go_last();
         rows.go(-1);
-        let shown = rows.visible(0).to_vec();
+        let shown = rows.all.visible(0).to_vec();
         let older = [6, 5].map(|at| checkpoint("a", at));
         list.add_store_page(page(older, Some("more")));
         rows.renew(&list, &WordFilter::default());
         assert_eq!(rows.chosen(), Row::Item(1, 1));
-        assert_eq!(rows.visible(0), shown);
+        assert_eq!(rows.all.visible(0), shown);
     }
 
     #[test]
@@ -327,7 +313,7 @@ mod tests {
     fn a_filter_leaves_tasks_without_a_match_away() {
         let (mut rows, list) = of(&["a", "b"]);
         rows.renew(&list, &WordFilter::new("b-8"));
-        assert_eq!(rows.visible(9), [Row::Current, Row::Heading(1), Row::Item(1, 1)]);
+        assert_eq!(rows.all.visible(9), [Row::Current, Row::Heading(1), Row::Item(1, 1)]);
         rows.choose_first_item();
         assert_eq!(rows.chosen(), Row::Item(1, 1));
         // The choice survives the end of the filter.

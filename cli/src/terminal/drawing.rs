@@ -1,9 +1,33 @@
 //! Parts of a screen, and text in them.
 
+use milepost::state::ChangeKind;
+use milepost_api::ChangeForm;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
+use serde_json::Value;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::output::{excerpt, printable};
+
+/// Maximum number of columns of a name or an address, before the screen's width cuts it.
+pub const NAME: usize = 200;
+
+/// Columns of the path of a change.
+const PATH: usize = 160;
+
+/// Colours, and the current time.
+#[derive(Debug, Clone, Copy)]
+pub struct Looks {
+    pub color: bool,
+    pub now_us: u64,
+}
+
+impl Looks {
+    pub fn style(self, tone: Tone) -> Style {
+        tone.style(self.color)
+    }
+}
 
 /// The style of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +40,7 @@ pub enum Tone {
     Changed,
 }
 
-/// A line of the preview.
+/// A line of a preview or a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
     pub tone: Tone,
@@ -28,11 +52,27 @@ impl Line {
         let text = text.into();
         Self { tone, text }
     }
+
+    /// Returns a change of a state, with values of so many columns.
+    pub fn of_change(change: &ChangeForm, columns: usize) -> Self {
+        let value = |value: &Option<Value>| {
+            value.as_ref().map(|value| excerpt(&value.to_string(), columns)).unwrap_or_default()
+        };
+        let path = excerpt(&change.path, PATH);
+        let (before, after) = (value(&change.before), value(&change.after));
+        match change.kind {
+            ChangeKind::Add => Self::new(Tone::Added, format!("+ {path}: {after}")),
+            ChangeKind::Remove => Self::new(Tone::Removed, format!("- {path}: {before}")),
+            ChangeKind::Replace => {
+                Self::new(Tone::Changed, format!("~ {path}: {before} -> {after}"))
+            }
+        }
+    }
 }
 
 impl Tone {
     /// Returns the style of the tone, without colours unless they are wanted.
-    pub fn style(self, color: bool) -> Style {
+    fn style(self, color: bool) -> Style {
         let colored = |value| match color {
             true => Style::new().fg(value),
             false => Style::new(),
@@ -90,8 +130,61 @@ pub fn put(buffer: &mut Buffer, area: Rect, text: &str, style: Style) {
     buffer.set_stringn(x, y, "…", 1, style);
 }
 
+/// Writes lines, as many as have room.
+pub fn put_lines<'a>(
+    buffer: &mut Buffer,
+    area: Rect,
+    lines: impl IntoIterator<Item = &'a Line>,
+    looks: Looks,
+) {
+    for (at, line) in lines.into_iter().take(area.height.into()).enumerate() {
+        put(buffer, line_of(area, at), &line.text, looks.style(line.tone));
+    }
+}
+
+/// Writes cells of these widths into a line, with `gap` columns between them.
+pub fn put_cells<'a>(
+    buffer: &mut Buffer,
+    area: Rect,
+    cells: impl IntoIterator<Item = (u16, &'a String)>,
+    gap: u16,
+    style: Style,
+) {
+    let mut rest = area;
+    for (width, cell) in cells {
+        put(buffer, Rect { width: width.min(rest.width), ..rest }, cell, style);
+        rest = behind(rest, width + gap);
+    }
+}
+
+/// Draws a line between two parts of a screen.
+pub fn rule(looks: Looks, area: Rect, buffer: &mut Buffer) {
+    let symbol = if area.width == 1 && area.height > 1 { "│" } else { "─" };
+    for at in area.positions() {
+        if let Some(cell) = buffer.cell_mut(at) {
+            cell.set_symbol(symbol).set_style(looks.style(Tone::Dim));
+        }
+    }
+}
+
+/// Marks the chosen row.
+pub fn choose(area: Rect, is_focused: bool, buffer: &mut Buffer) {
+    if area.is_empty() {
+        return;
+    }
+    put(buffer, Rect { width: 1, height: 1, ..area }, ">", Style::new());
+    if is_focused {
+        buffer.set_style(area, Modifier::REVERSED);
+    }
+}
+
+/// Returns a line with a typed text: its end, with room for the cursor.
+pub fn prompt_line(typed: &str, width: usize) -> String {
+    format!("> {}", end_of(&printable(typed), width.saturating_sub(3)))
+}
+
 /// Returns the longest end of a text that fits.
-pub fn end_of(text: &str, width: usize) -> &str {
+fn end_of(text: &str, width: usize) -> &str {
     let mut rest = text;
     while rest.width() > width && !rest.is_empty() {
         rest = rest.split_at(fitting(rest, 1)).1;

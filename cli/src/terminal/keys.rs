@@ -39,6 +39,20 @@ impl Stroke {
         }
     }
 
+    /// Changes a typed text.
+    pub fn edit(&self, typed: &mut String) {
+        match self {
+            Self::Char(c) => typed.push(*c),
+            Self::Text(text) => {
+                let words: Vec<&str> = text.split_whitespace().collect();
+                typed.push_str(&words.join(" "));
+            }
+            Self::Erase => drop(typed.pop()),
+            Self::Clear => typed.clear(),
+            _ => {}
+        }
+    }
+
     fn of_key(key: KeyEvent, letters: fn(char) -> Option<Self>) -> Option<Self> {
         if key.modifiers.contains(KeyModifiers::CONTROL) {
             return match key.code {

@@ -5,6 +5,7 @@
 //! keys     keys that were pressed
 //! drawing  parts of a screen, and text in them
 //! cache    a bounded cache of what was read from the store
+//! scrolled_list  a list with a cursor, of which some rows are visible
 //! ```
 
 // tidy: names of the parts
@@ -13,6 +14,7 @@ mod cache;
 mod drawing;
 mod keys;
 mod screen;
+mod scrolled_list;
 #[cfg(test)]
 pub mod testing;
 
@@ -20,10 +22,12 @@ use std::io::{self, IsTerminal};
 
 pub use cache::Cache;
 pub use drawing::{
-    Line, Tone, behind, end_of, fitting, line_of, put, split_below, split_right, wrapped,
+    Line, Looks, NAME, Tone, behind, choose, fitting, line_of, prompt_line, put, put_cells,
+    put_lines, rule, split_below, split_right, wrapped,
 };
 pub use keys::Stroke;
-pub use screen::Screen;
+pub use screen::{Screen, press_waiting, work};
+pub use scrolled_list::{Pages, ScrolledList};
 
 use crate::output::Out;
 

@@ -2,12 +2,13 @@
 
 use std::io::{self, Stdout, Write as _};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use milepost::internals::threads;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::Show;
-use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
+use ratatui::crossterm::event::{self, DisableBracketedPaste, EnableBracketedPaste};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
@@ -15,7 +16,12 @@ use ratatui::crossterm::terminal::{
 use signal_hook::consts::{SIGHUP, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 
+use super::Stroke;
 use crate::error::Result;
+use crate::store_locator::now_us;
+
+/// Maximum time of requests to the store between two draws, in microseconds.
+const WORK_US: u64 = 50_000;
 
 /// The terminal in raw mode. It is reset on drop, after a panic, and by a signal that ends the
 /// process.
@@ -32,6 +38,31 @@ impl Screen {
         let terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
         Ok(Self { terminal, _guard: guard })
     }
+}
+
+/// Waits for an event of the terminal, and handles all that wait; one that is no key is `None`.
+/// Returns the value of the first one that ends the view.
+pub fn press_waiting<E>(
+    wait: Duration,
+    letters: fn(char) -> Option<Stroke>,
+    mut press: impl FnMut(Option<Stroke>) -> Option<E>,
+) -> Result<Option<E>> {
+    let mut is_waiting = event::poll(wait)?;
+    while is_waiting {
+        if let Some(end) = press(Stroke::of(event::read()?, letters)) {
+            return Ok(Some(end));
+        }
+        is_waiting = event::poll(Duration::ZERO)?;
+    }
+    Ok(None)
+}
+
+/// Makes requests until a key waits, the time is over, or one returns `false`: there are no more.
+pub fn work(mut request: impl FnMut() -> Result<bool>) -> Result<()> {
+    let begun = now_us();
+    let is_time = || now_us().saturating_sub(begun) < WORK_US;
+    while is_time() && !event::poll(Duration::ZERO)? && request()? {}
+    Ok(())
 }
 
 /// Resets the terminal on drop and on a signal.

@@ -5,12 +5,11 @@ use std::collections::VecDeque;
 use milepost::LineageId;
 
 use super::compare::CompareView;
-use super::document::Tab;
 use super::menu::Menu;
 use super::metrics::MetricsView;
 use super::plan::{ActionPlan, Deed};
 use super::prompt::Prompt;
-use super::task::{DocumentKey, Pane, TaskView};
+use super::task::{DocumentKey, Pane, Tab, TaskView};
 use super::tasks::TasksView;
 use crate::output::words;
 use crate::terminal::Tone;
@@ -237,8 +236,8 @@ impl App {
 
 /// Returns the key of a document at the cursor.
 pub fn document(view: &TaskView, tab: Tab) -> Option<DocumentKey> {
-    let spot = view.spot()?;
-    Some(DocumentKey { lineage: view.lineage, spot, tab })
+    let range = view.range()?;
+    Some(DocumentKey { lineage: view.lineage, range, tab })
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! The document of a turn or an event: what was said and done, the state, files, JSON.
 
 use milepost::reading::row;
-use milepost::state::{ChangeKind, MessageRange};
-use milepost::{Body, ErrorKind, Hash};
-use milepost_api::{Big, ChangesForm, EventForm, PointForm, TurnForm, UsageForm};
+use milepost::state::MessageRange;
+use milepost::{Body, ErrorKind};
+use milepost_api::{EventForm, PointForm, TurnForm, UsageForm};
 
 use super::metrics::value_text;
-use super::task::{DocumentKey, TaskView};
-use crate::backend::{Backend, event_of};
+use super::task::{DocumentKey, Tab, TaskView};
+use crate::backend::{Backend, event_of, point_at};
 use crate::error::{Failure, Result};
 use crate::output::{
     BodyLine, Style, body_lines, count, duration, excerpt, grouped, printable, printable_lines,
@@ -26,29 +26,13 @@ const TEXT: usize = 64 << 10;
 /// Columns of the value of a change.
 const VALUE: usize = 160;
 
-/// The documents of a turn or an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Tab {
-    Step,
-    State,
-    Changes,
-    Files,
-    Raw,
-}
-
-/// The tabs in their order.
-pub const TABS: [(Tab, &str); 5] = [
-    (Tab::Step, "Step"),
-    (Tab::State, "State"),
-    (Tab::Changes, "Changes"),
-    (Tab::Files, "Files"),
-    (Tab::Raw, "Raw"),
-];
+/// The most changes of a state that are listed.
+const CHANGES: usize = BYTES / VALUE;
 
 /// Reads a document. A failure is its text.
 pub fn read(source: &dyn Backend, view: &TaskView, key: DocumentKey) -> Vec<Line> {
-    let point = |at: u64| point(view, key, at);
-    let (first, next) = (key.spot.first, key.spot.next);
+    let point = |at: u64| point_at(&view.form.id, key.lineage, at);
+    let (first, next) = (key.range.first, key.range.next);
     let lines = match key.tab {
         Tab::Step => step(source, view, key),
         Tab::State => state(source, &point(next)),
@@ -61,19 +45,6 @@ pub fn read(source: &dyn Backend, view: &TaskView, key: DocumentKey) -> Vec<Line
 
 fn shown(failure: &Failure) -> String {
     printable(&failure.to_string()).into_owned()
-}
-
-/// Returns the point of an offset, without reading the store.
-fn point(view: &TaskView, key: DocumentKey, at: u64) -> PointForm {
-    PointForm {
-        address: words::address(&view.form.id, key.lineage, at),
-        task: view.form.id.clone(),
-        lineage: key.lineage,
-        offset: Big(at),
-        // Requests name the address only.
-        hash: Hash([0; 32]),
-        checkpoint: None,
-    }
 }
 
 /// Lines of a document that ends where it has no more room.
@@ -114,14 +85,15 @@ impl Lines {
 
 fn step(source: &dyn Backend, view: &TaskView, key: DocumentKey) -> Result<Vec<Line>> {
     let mut lines = Lines::new();
-    let is_of = |turn: &&TurnForm| (turn.first.0, turn.next.0) == (key.spot.first, key.spot.next);
+    let is_of = |turn: &&TurnForm| (turn.first.0, turn.next.0) == (key.range.first, key.range.next);
     let turn = view.steps.chosen().filter(is_of);
     if let Some(turn) = turn.filter(|_| !view.is_events && view.steps.cursor.event.is_none()) {
         heading(turn, &mut lines);
     }
-    let end = key.spot.next.min(key.spot.first.saturating_add(EVENTS));
-    let (mut last, point) = (key.spot.first, point(view, key, key.spot.first));
-    let stopped = source.events(&point, key.spot.first..end, &mut |event| {
+    let end = key.range.next.min(key.range.first.saturating_add(EVENTS));
+    let (mut last, point) =
+        (key.range.first, point_at(&view.form.id, key.lineage, key.range.first));
+    let stopped = source.events(&point, key.range.first..end, &mut |event| {
         if lines.is_full() {
             return Err(Failure::reported(0));
         }
@@ -134,8 +106,8 @@ fn step(source: &dyn Backend, view: &TaskView, key: DocumentKey) -> Result<Vec<L
     {
         return Err(failure);
     }
-    if last < key.spot.next {
-        let more = count(key.spot.next - last, "event");
+    if last < key.range.next {
+        let more = count(key.range.next - last, "event");
         lines.add(Tone::Dim, format!("… {more} more: `v` lists them"));
     }
     Ok(lines.lines)
@@ -268,38 +240,16 @@ fn changes(source: &dyn Backend, before: &PointForm, after: &PointForm) -> Resul
     let mut lines = Lines::new();
     lines.add(Tone::Title, format!("State from @{} to @{}", before.offset, after.offset));
     let whole = format!("milepost diff {from} {to}");
-    let shown = of_changes(&changes, BYTES / VALUE);
-    let is_empty = shown.is_empty();
-    lines.lines.extend(shown);
-    if is_empty {
-        lines.add(Tone::Dim, "no change");
-    } else {
-        lines.add(Tone::Dim, format!("`{whole}` prints values in full"));
+    let shown = changes.items.iter().take(CHANGES);
+    lines.lines.extend(shown.map(|change| Line::of_change(change, VALUE)));
+    if changes.more || changes.items.len() > CHANGES {
+        lines.add(Tone::Dim, "… more changes");
+    }
+    match lines.lines.len() {
+        1 => lines.add(Tone::Dim, "no change"),
+        _ => lines.add(Tone::Dim, format!("`{whole}` prints values in full")),
     }
     Ok(lines.lines)
-}
-
-/// Returns changes of a state, one line each.
-pub fn of_changes(changes: &ChangesForm, most: usize) -> Vec<Line> {
-    let value = |value: &Option<serde_json::Value>| {
-        value.as_ref().map(|value| excerpt(&value.to_string(), VALUE)).unwrap_or_default()
-    };
-    let line = |change: &milepost_api::ChangeForm| {
-        let path = excerpt(&change.path, VALUE);
-        let (before, after) = (value(&change.before), value(&change.after));
-        match change.kind {
-            ChangeKind::Add => Line::new(Tone::Added, format!("+ {path}: {after}")),
-            ChangeKind::Remove => Line::new(Tone::Removed, format!("- {path}: {before}")),
-            ChangeKind::Replace => {
-                Line::new(Tone::Changed, format!("~ {path}: {before} -> {after}"))
-            }
-        }
-    };
-    let mut lines: Vec<Line> = changes.items.iter().take(most).map(line).collect();
-    if changes.more || changes.items.len() > most {
-        lines.push(Line::new(Tone::Dim, "… more changes"));
-    }
-    lines
 }
 
 fn files(source: &dyn Backend, point: &PointForm) -> Result<Vec<Line>> {

@@ -1,8 +1,7 @@
 //! The link to what is shown: the address of the same screen on the page of a service.
 
 use super::app::{App, Place};
-use super::document::TABS;
-use super::task::TaskView;
+use super::task::{TABS, TaskView};
 use super::tasks::TaskSort;
 use crate::output::words::fragment;
 

@@ -1,7 +1,6 @@
 //! The list of all actions, with their keys; typed words filter it.
 
 use super::keys::{Does, KEYS, Stroke};
-use super::prompt::edit;
 
 /// An action of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +58,7 @@ impl Menu {
                 return action.map_or(MenuPressed::Stays, MenuPressed::Chosen);
             }
             other => {
-                edit(&mut self.typed, other);
+                other.edit(&mut self.typed);
                 self.cursor = 0;
             }
         }

@@ -49,22 +49,18 @@ use std::io::{self, Write as _};
 use std::time::Duration;
 
 use data_encoding::BASE64;
-use ratatui::crossterm::event;
 
 use crate::backend::Backend;
 use crate::error::{Failure, Result};
 use crate::output::{Out, printable};
 use crate::store_locator::now_us;
-use crate::terminal::{Screen, is_possible};
+use crate::terminal::{Looks, Screen, is_possible, press_waiting, work};
 use app::{App, Request};
-use draw::ViewLooks;
 use keys::Stroke;
 use load::Reading;
 
 /// Minimum time between two draws, in microseconds: at most 30 a second.
 const DRAW_US: u64 = 33_400;
-/// Maximum time of requests to the store between two draws, in microseconds.
-const WORK_US: u64 = 50_000;
 /// Time between two looks for changes, in microseconds.
 const LOOK_US: u64 = 500_000;
 
@@ -111,12 +107,15 @@ fn show(reading: &Reading<'_>, app: &mut App, color: bool) -> Result<()> {
     loop {
         let now = now_us();
         if pace.is_changed && pace.next_draw(now) == 0 {
-            screen
-                .terminal
-                .draw(|frame| draw::draw(frame, app, ViewLooks { color, now_us: now }))?;
+            screen.terminal.draw(|frame| draw::draw(frame, app, Looks { color, now_us: now }))?;
             pace = Pace { drawn: now, is_changed: false, is_pressed: false, ..pace };
         }
-        if press_waiting(app, &mut pace)? {
+        let wait = Duration::from_micros(pace.wait(app, now_us()));
+        let press = |stroke: Option<Stroke>| {
+            (pace.is_changed, pace.is_pressed) = (true, true);
+            app.press(stroke?).then_some(())
+        };
+        if press_waiting(wait, |_| None, press)?.is_some() {
             return Ok(());
         }
         if let Some(text) = app.copied.take() {
@@ -127,7 +126,12 @@ fn show(reading: &Reading<'_>, app: &mut App, color: bool) -> Result<()> {
             app.ask(Request::Refresh);
         }
         if !pace.is_pressed {
-            work(reading, app, &mut pace)?;
+            work(|| {
+                let Some(request) = app.next_request() else { return Ok(false) };
+                reading.run(request, app);
+                pace.is_changed = true;
+                Ok(true)
+            })?;
         }
     }
 }
@@ -141,40 +145,17 @@ impl Pace {
     fn next_look(&self, now: u64) -> u64 {
         LOOK_US.saturating_sub(now.checked_sub(self.looked).unwrap_or(LOOK_US))
     }
-}
 
-/// Handles the waiting keys. Without a request to the store, waits for the next draw, or the next
-/// look for changes.
-fn press_waiting(app: &mut App, pace: &mut Pace) -> Result<bool> {
-    let now = now_us();
-    let wait = match (app.next_request().is_some(), pace.is_changed) {
-        _ if pace.is_pressed => pace.next_draw(now),
-        (true, _) => 0,
-        (false, true) => pace.next_draw(now),
-        (false, false) => pace.next_look(now),
-    };
-    let mut is_waiting = event::poll(Duration::from_micros(wait))?;
-    while is_waiting {
-        (pace.is_changed, pace.is_pressed) = (true, true);
-        if let Some(stroke) = Stroke::of(event::read()?, |_| None)
-            && app.press(stroke)
-        {
-            return Ok(true);
+    /// Returns the time to wait for a key: until the next draw, or the next look for changes. A
+    /// request to the store does not wait.
+    fn wait(&self, app: &App, now: u64) -> u64 {
+        match (app.next_request().is_some(), self.is_changed) {
+            _ if self.is_pressed => self.next_draw(now),
+            (true, _) => 0,
+            (false, true) => self.next_draw(now),
+            (false, false) => self.next_look(now),
         }
-        is_waiting = event::poll(Duration::ZERO)?;
     }
-    Ok(false)
-}
-
-/// Makes requests until a key waits or the time is over.
-fn work(reading: &Reading<'_>, app: &mut App, pace: &mut Pace) -> Result<()> {
-    let begun = now_us();
-    while now_us().saturating_sub(begun) < WORK_US && !event::poll(Duration::ZERO)? {
-        let Some(request) = app.next_request() else { break };
-        reading.run(request, app);
-        pace.is_changed = true;
-    }
-    Ok(())
 }
 
 /// Asks the terminal to copy a text (OSC 52).

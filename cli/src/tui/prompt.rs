@@ -60,26 +60,12 @@ impl Prompt {
 
     /// Handles a key.
     pub fn press(&mut self, stroke: Stroke) -> Typed {
-        edit(&mut self.typed, &stroke);
+        stroke.edit(&mut self.typed);
         match stroke {
             Stroke::Enter => Typed::Done(self.typed.trim().to_owned()),
             Stroke::Esc => Typed::Cancelled,
             _ => Typed::On,
         }
-    }
-}
-
-/// Changes a typed text by a key.
-pub fn edit(typed: &mut String, stroke: &Stroke) {
-    match stroke {
-        Stroke::Char(c) => typed.push(*c),
-        Stroke::Text(text) => {
-            let words: Vec<&str> = text.split_whitespace().collect();
-            typed.push_str(&words.join(" "));
-        }
-        Stroke::Erase => drop(typed.pop()),
-        Stroke::Clear => typed.clear(),
-        _ => {}
     }
 }
 

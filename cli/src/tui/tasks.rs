@@ -4,12 +4,16 @@ use std::cmp::Ordering;
 
 use milepost_api::{Listed, SummaryFilter, SummaryForm};
 
+use crate::output::printable;
+use crate::terminal::{Pages, ScrolledList};
+
 /// Maximum number of tasks in memory.
 const MOST: usize = 20_000;
 
 /// The order of the list: a tab each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TaskSort {
+    #[default]
     Newest,
     Changed,
     Failed,
@@ -27,68 +31,43 @@ pub const SORTS: [(TaskSort, &str); 5] = [
 ];
 
 /// The tasks of a store.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct TasksView {
     pub all: Vec<SummaryForm>,
     /// Indexes of the tasks that are shown, in their order.
-    pub shown: Vec<usize>,
-    /// The cursor of the next page: `None` before the first one, `Some(None)` after the last one.
-    next: Option<Option<String>>,
+    pub shown: ScrolledList<usize>,
+    pages: Pages,
     pub words: String,
     pub sort: TaskSort,
-    pub cursor: usize,
-    pub top: usize,
-    pub height: usize,
-}
-
-impl Default for TasksView {
-    fn default() -> Self {
-        Self {
-            all: Vec::new(),
-            shown: Vec::new(),
-            next: None,
-            words: String::new(),
-            sort: TaskSort::Newest,
-            cursor: 0,
-            top: 0,
-            height: 1,
-        }
-    }
 }
 
 impl TasksView {
     pub fn chosen(&self) -> Option<&SummaryForm> {
-        self.all.get(*self.shown.get(self.cursor)?)
+        self.all.get(*self.shown.chosen()?)
     }
 
     /// Returns `true` if all tasks are in memory, or as many as have room.
     pub fn is_whole(&self) -> bool {
-        self.all.len() >= MOST || matches!(&self.next, Some(None))
+        self.all.len() >= MOST || self.pages == Pages::Read
     }
 
     /// Returns the cursor of the page to read next: the first one, and later ones near the end of
     /// the list. An order of all tasks needs all.
     pub fn wanted(&self) -> Option<Option<String>> {
         let is_of_all = self.sort != TaskSort::Newest;
-        let is_near = self.top + 2 * self.height >= self.shown.len();
-        match &self.next {
-            None => Some(None),
-            Some(Some(cursor)) if !self.is_whole() && (is_of_all || is_near) => {
-                Some(Some(cursor.clone()))
-            }
-            _ => None,
-        }
+        let is_wanted = !self.is_whole() && (is_of_all || self.shown.is_near_end());
+        self.pages.next().filter(|next| next.is_none() || is_wanted)
     }
 
     /// Adds a page.
     pub fn add(&mut self, page: Listed<SummaryForm>) {
-        self.next = Some(page.next);
+        self.pages = Pages::after(&page);
         self.merge(page.items, false);
     }
 
     /// Takes over the newest tasks, as they are now.
     pub fn refresh(&mut self, page: Listed<SummaryForm>) {
-        if self.next.is_some() {
+        if self.pages != Pages::Unread {
             self.merge(page.items, true);
         }
     }
@@ -115,39 +94,23 @@ impl TasksView {
         let filter = self.words.parse::<SummaryFilter>().ok();
         let fits = |task: &SummaryForm| filter.as_ref().is_some_and(|filter| filter.fits(task));
         let all = self.all.iter().enumerate();
-        self.shown = all.filter(|(_, task)| fits(task)).map(|(index, _)| index).collect();
+        let shown = all.filter(|(_, task)| fits(task)).map(|(index, _)| index);
+        self.shown.rows = shown.collect();
         let (all, sort) = (&self.all, self.sort);
         if sort != TaskSort::Newest {
-            self.shown.sort_by(|a, b| match (all.get(*a), all.get(*b)) {
+            self.shown.rows.sort_by(|a, b| match (all.get(*a), all.get(*b)) {
                 (Some(a), Some(b)) => compare(a, b, sort),
                 _ => Ordering::Equal,
             });
         }
-        let is_chosen =
-            |index: &usize| self.all.get(*index).map(|task| &task.id) == chosen.as_ref();
-        let at = self.shown.iter().position(is_chosen);
-        self.go(at.unwrap_or(self.cursor));
-    }
-
-    pub fn go(&mut self, index: usize) {
-        self.cursor = index.min(self.shown.len().saturating_sub(1));
-        let lowest = (self.cursor + 1).saturating_sub(self.height);
-        let highest = self.shown.len().saturating_sub(self.height).min(self.cursor);
-        self.top = self.top.clamp(lowest, highest.max(lowest));
-    }
-
-    pub fn go_by(&mut self, steps: isize) {
-        self.go(self.cursor.saturating_add_signed(steps));
-    }
-
-    pub fn set_height(&mut self, height: usize) {
-        self.height = height.max(1);
-        self.go(self.cursor);
+        let is_chosen = |index: &usize| all.get(*index).map(|task| &task.id) == chosen.as_ref();
+        let at = self.shown.rows.iter().position(is_chosen);
+        self.shown.go(at.unwrap_or(self.shown.cursor));
     }
 
     pub fn set_words(&mut self, words: &str) {
         words.clone_into(&mut self.words);
-        self.cursor = 0;
+        self.shown.cursor = 0;
         self.renew();
     }
 
@@ -178,12 +141,12 @@ mod tests {
         let mut view = TasksView::default();
         let items = vec![summary("essay", 3, 0), summary("tuning", 40, 2), summary("Über", 9, 1)];
         view.add(Listed { items, next: Some("more".into()) });
-        view.set_height(10);
+        view.shown.set_height(10);
         view
     }
 
     fn shown(view: &TasksView) -> Vec<&str> {
-        view.shown.iter().map(|at| view.all[*at].id.as_str()).collect()
+        view.shown.rows.iter().map(|at| view.all[*at].id.as_str()).collect()
     }
 
     #[test]
@@ -210,9 +173,9 @@ mod tests {
     #[test]
     fn an_order_reads_all_pages_and_the_chosen_task_stays_chosen() {
         let mut view = view();
-        view.set_height(1);
+        view.shown.set_height(1);
         assert_eq!(view.wanted(), None, "the end is far");
-        view.go(1);
+        view.shown.go(1);
         view.set_sort(TaskSort::Steps);
         assert_eq!(view.wanted(), Some(Some("more".into())));
         assert_eq!(shown(&view), ["tuning", "Über", "essay"]);

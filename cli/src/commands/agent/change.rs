@@ -6,8 +6,8 @@ use milepost_agents::settings::{self, Edited, SettingsFile, SettingsWritten};
 use milepost_agents::{Agent, Environment, Error as AgentError, HookFile, SettingsScope};
 use serde_json::{Value, json};
 
-use super::also::Also;
-use super::{environment, has_no_files, project};
+use super::extra_files::ExtraFiles;
+use super::project::{environment, has_no_files, project};
 use crate::commands::text_diff::Texts;
 use crate::error::{Failure, Result};
 use crate::output::{Out, count, note, printable};
@@ -90,7 +90,7 @@ enum Verb {
 
 pub fn install(args: &AgentInstall, out: &mut Out) -> Result<()> {
     let environment = environment();
-    let also = Also::plan(&args.also)?;
+    let extra = ExtraFiles::plan(&args.also)?;
     let args = &args.change;
     let program = program()?;
     let mut agents = chosen(args);
@@ -113,7 +113,7 @@ pub fn install(args: &AgentInstall, out: &mut Out) -> Result<()> {
             }
         }
     }
-    change(Verb::Install, &environment, args, (&planned, also.as_ref()), out)
+    change(Verb::Install, &environment, args, (&planned, extra.as_ref()), out)
 }
 
 pub fn uninstall(args: &AgentChange, out: &mut Out) -> Result<()> {
@@ -189,7 +189,7 @@ fn change(
     verb: Verb,
     environment: &Environment,
     args: &AgentChange,
-    (planned, also): (&[Planned], Option<&Also>),
+    (planned, extra): (&[Planned], Option<&ExtraFiles>),
     out: &mut Out,
 ) -> Result<()> {
     let state = environment.state_folder().ok_or_else(no_home)?;
@@ -224,18 +224,18 @@ fn change(
             out.line(printable(&line))?;
         }
     }
-    if let Some(also) = also.filter(|_| !args.dry_run) {
-        also.write(&state)?;
+    if let Some(extra) = extra.filter(|_| !args.dry_run) {
+        extra.write(&state)?;
     }
     let (store, project) = store_here()?;
     if out.json {
-        let also = also.map(|also| &also.lines);
+        let also = extra.map(|extra| &extra.lines);
         let form =
             json!({ "agents": listed, "dry_run": args.dry_run, "store": store, "also": also });
         return Ok(out.json(&form)?);
     }
-    if let Some(also) = also.filter(|also| !also.lines.is_empty()) {
-        let (path, lines) = (also.path().display(), also.lines.join(", "));
+    if let Some(extra) = extra.filter(|extra| !extra.lines.is_empty()) {
+        let (path, lines) = (extra.path().display(), extra.lines.join(", "));
         out.line(printable(&format!("{path}: {lines}")))?;
     }
     let Some(store_dir) = store else { return Ok(()) };

@@ -23,6 +23,7 @@ use rustix::io::Errno;
 use rustix::process::Signal;
 
 use super::daemon;
+use super::project::environment;
 use super::threads::within;
 use crate::outside;
 
@@ -75,7 +76,7 @@ pub(super) fn take(name: &str) {
 fn note_time(agent: Agent, time_us: u64, is_taken: bool) {
     let took_us = SystemClock.now_us().saturating_sub(time_us);
     let took_us = u32::try_from(took_us).unwrap_or(u32::MAX);
-    if let Some(times) = HookTimes::of(&super::environment()) {
+    if let Some(times) = HookTimes::of(&environment()) {
         let _ = times.add(agent, TimedHook { time_us, took_us, is_taken });
     }
 }
@@ -108,7 +109,7 @@ fn keep(name: &str) -> Option<HookTakenForm> {
         Some(taken) => Some(taken),
         None => {
             // The spool counts what it cannot keep.
-            let _ = Spool::of(&super::environment())?.put(&asked);
+            let _ = Spool::of(&environment())?.put(&asked);
             None
         }
     }

@@ -1,37 +1,38 @@
 //! `agent`: hooks of Milepost in the settings of coding agents. docs/AGENTS.md describes them.
 //!
 //! ```text
-//! change    `install` and `uninstall` (also: paths that are captured against the rules)
+//! change    `install` and `uninstall` (extra_files: paths captured against the rules)
 //! status    `status` (version: the version of an agent's program)
 //! hook      `hook`, which agents call (threads: work that does not hold up its caller)
 //! serve     `serve`, the daemon of a project
 //! daemon    the daemon as its hooks see it: started, asked
+//! project   the project of this process
 //! ```
 
-mod also;
 mod change;
 mod daemon;
+mod extra_files;
 mod hook;
+mod project;
 mod serve;
 mod status;
 mod threads;
 mod version;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use milepost::Engine;
-use milepost_agents::{Environment, real};
 use milepost_api::HookAsked;
 use milepost_sessions::{Recorder, RecorderOptions};
 
 use super::command::{CliCommand, Examples, Run};
 use crate::defaults::current_user;
-use crate::error::{Failure, Result};
+use crate::error::Result;
 use crate::output::Out;
-use crate::store_locator;
 
 pub use hook::{call, is_call};
+pub(super) use project::{environment, has_no_files, project};
 
 /// Has a daemon for a project. Returns `false` if none can be started.
 pub(super) fn start_daemon(project: &Path) -> bool {
@@ -106,29 +107,5 @@ fn run(args: &AgentArgs, out: &mut Out) -> Result<()> {
             hook::take(&args.name);
             Ok(())
         }
-    }
-}
-
-pub(super) fn environment() -> Environment {
-    Environment::new(|name| std::env::var_os(name))
-}
-
-/// Returns the current project: the nearest folder upwards with a `.git`, or else this one.
-pub(super) fn project() -> Result<PathBuf> {
-    let here = store_locator::here()?;
-    Ok(milepost_agents::project_of(&here, environment().home()))
-}
-
-/// Returns `true` if the files of a folder are not captured: a home folder, one that has the home
-/// in it, and `/`.
-pub(super) fn has_no_files(project: &Path) -> bool {
-    let project = real(project);
-    let holds_home = |home: &Path| real(home).starts_with(&project);
-    project.parent().is_none() || environment().home().is_some_and(holds_home)
-}
-
-impl From<milepost_agents::Error> for Failure {
-    fn from(error: milepost_agents::Error) -> Self {
-        Self::new(error.to_string()).hint(error.next_step())
     }
 }

@@ -17,7 +17,7 @@ use milepost_sessions::{Recorder, RecorderOptions};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tracing_subscriber::filter::LevelFilter;
 
-use super::{environment, has_no_files, project};
+use super::project::{environment, has_no_files, project};
 use crate::defaults::current_user;
 use crate::error::{CONFLICT, Failure, Result};
 use crate::outside;

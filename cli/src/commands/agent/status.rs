@@ -11,7 +11,8 @@ use milepost_agents::{
 use milepost_api::Big;
 use serde_json::{Value, json};
 
-use super::{environment, project, version};
+use super::project::{environment, project};
+use super::version;
 use crate::error::{Failure, Result, UNMET};
 use crate::output::{Out, age, count, duration, hint, printable};
 

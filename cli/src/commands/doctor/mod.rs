@@ -1,23 +1,23 @@
 //! `doctor`: condition of a store, with remedies.
 //!
 //! ```text
+//! check     one check, and its result
 //! repairs   records of repaired damage
 //! place     location: owner, disk and free space
 //! within    content: counts, unapplied commits, findings of opening
 //! verified  time of the last full verification
 //! ```
 
+mod check;
 mod place;
 mod repairs;
 mod verified;
 mod within;
 
-use serde::Serialize;
-
 use milepost::ErrorKind;
 use milepost::repair::repairs_on_record;
-use milepost_api::RepairForm;
 
+use self::check::{Check, State};
 use super::command::{CliCommand, Examples, Run};
 use crate::commands::verify::{sentence, when};
 use crate::error::{CORRUPT, Failure, Result};
@@ -31,45 +31,6 @@ const RECORDS_SHOWN: usize = 10;
 /// farther on the left.
 const INDENT: usize = 20;
 const NARROW: usize = 60;
-
-/// Result of a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum State {
-    Fine,
-    /// Nothing is wrong yet, but the user should look.
-    Look,
-    Wrong,
-}
-
-/// One check.
-#[derive(Debug, Serialize)]
-struct Check {
-    name: &'static str,
-    state: State,
-    /// Condition that was found.
-    said: String,
-    /// Remedy.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    advice: Option<String>,
-    /// Records of repaired damage, oldest first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    records: Vec<RepairForm>,
-}
-
-impl Check {
-    fn fine(name: &'static str, said: impl Into<String>) -> Self {
-        Self { name, state: State::Fine, said: said.into(), advice: None, records: Vec::new() }
-    }
-
-    fn look(name: &'static str, said: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { state: State::Look, advice: Some(advice.into()), ..Self::fine(name, said) }
-    }
-
-    fn failed(name: &'static str, said: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { state: State::Wrong, ..Self::look(name, said, advice) }
-    }
-}
 
 /// Report the condition of the store, with remedies.
 #[derive(Debug, clap::Args)]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustix::fs::{statfs, statvfs};
 
-use super::Check;
+use super::check::Check;
 use crate::output::size;
 
 /// Free bytes below which the check warns.

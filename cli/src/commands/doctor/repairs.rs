@@ -5,7 +5,7 @@
 use milepost::store::Repair;
 use milepost_service::forms;
 
-use super::Check;
+use super::check::Check;
 use crate::output::count;
 
 pub fn check(repairs: Vec<Repair>, is_open: bool) -> Check {

@@ -5,7 +5,7 @@ use std::path::Path;
 use milepost_api::Big;
 use serde::Deserialize;
 
-use super::Check;
+use super::check::Check;
 use crate::output::{count, span};
 
 /// Name of the note in the store.

@@ -6,7 +6,7 @@ use milepost::{Engine, ErrorKind};
 use milepost_api::StoreForm;
 use rustix::fs::statvfs;
 
-use super::Check;
+use super::check::Check;
 use crate::backend::{Backend, Local};
 use crate::error::{Failure, Result};
 use crate::output::{count, size, words};

@@ -1,10 +1,10 @@
 //! Events as they come, after the existing ones.
 
-use milepost_api::{MovedForm, PointForm};
+use milepost_api::MovedForm;
 use serde_json::json;
 
 use super::{Entry, EventFilter, Log};
-use crate::backend::Followed;
+use crate::backend::{Followed, point_at};
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, Style, printable, words};
 
@@ -33,8 +33,7 @@ pub fn run(log: &Log<'_>, entry: &Entry<'_>, out: &mut Out) -> Result<()> {
             Followed::Event(event) if filter.takes(&event) => entry.print(&event, out)?,
             Followed::Event(_) => {}
             Followed::LineageChanged(moved) => {
-                let there = PointForm { lineage: moved.to, ..point.clone() };
-                filter.begin(log.source, &super::at(&there, moved.at.0))?;
+                filter.begin(log.source, &point_at(&point.task, moved.to, moved.at.0))?;
                 print_moved(&moved, out)?;
             }
         }

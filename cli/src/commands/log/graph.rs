@@ -13,9 +13,9 @@ use super::LogArgs;
 use super::entry::Entry;
 use super::filter::EventFilter;
 use super::walk::Walk;
-use crate::backend::Backend;
+use crate::backend::{Backend, point_at};
 use crate::error::{Failure, Result, USAGE};
-use crate::output::{Out, Style, words};
+use crate::output::{Out, Style};
 
 /// Kind of the event of a checkpoint.
 const MARKED: &str = "checkpoint_marked";
@@ -27,7 +27,8 @@ pub fn run(source: &dyn Backend, point: &PointForm, args: &LogArgs, out: &mut Ou
             .hint("`milepost log TASK --step N`, `milepost log TASK --iteration N`"));
     }
     let lineages = source.lineages(&point.task)?;
-    let ends: Vec<PointForm> = lineages.iter().map(|one| end(point, one)).collect();
+    let ends = lineages.iter().map(|one| point_at(&point.task, one.id, one.head.0));
+    let ends: Vec<PointForm> = ends.collect();
     let mut tracks = BTreeMap::new();
     for (lineage, end) in lineages.iter().zip(&ends) {
         tracks.insert(lineage.id, Track::new(source, lineage, end));
@@ -69,19 +70,6 @@ pub fn run(source: &dyn Backend, point: &PointForm, args: &LogArgs, out: &mut Ou
         graph.leave(id)?;
     }
     Ok(())
-}
-
-/// Returns the head of a lineage.
-fn end(point: &PointForm, lineage: &LineageForm) -> PointForm {
-    let address = words::address(&point.task, lineage.id, lineage.head.0);
-    PointForm {
-        address,
-        lineage: lineage.id,
-        offset: lineage.head,
-        hash: lineage.hash,
-        checkpoint: None,
-        ..point.clone()
-    }
 }
 
 /// The own events of one lineage.

@@ -18,14 +18,14 @@ mod walk;
 
 use std::collections::VecDeque;
 
-use milepost_api::{Big, PointForm};
+use milepost_api::PointForm;
 
 use super::command::{CliCommand, Examples, Needs, Run};
 use crate::args::whole;
-use crate::backend::{Backend, Each};
+use crate::backend::{Backend, Each, point_at};
 use crate::commands::turn_text::begin_of;
 use crate::error::Result;
-use crate::output::{Out, count, note, words};
+use crate::output::{Out, count, note};
 pub use entry::Entry;
 use filter::{EventFilter, LogFilter};
 pub use filter::{Needle, kinds};
@@ -160,7 +160,8 @@ impl Log<'_> {
 
     fn oldest_first(&self, each: Each<'_>) -> Result<()> {
         let mut filter = EventFilter::new(self.filter);
-        filter.begin(self.source, &at(self.point, self.begin))?;
+        let begin = point_at(&self.point.task, self.point.lineage, self.begin);
+        filter.begin(self.source, &begin)?;
         let range = self.begin..self.point.offset.0;
         self.source.events(self.point, range, &mut |event| match filter.takes(&event) {
             true => each(event),
@@ -196,10 +197,4 @@ impl Log<'_> {
             false => kept.into_iter().try_for_each(each),
         }
     }
-}
-
-/// Returns another point of a point's lineage.
-fn at(point: &PointForm, offset: u64) -> PointForm {
-    let address = words::address(&point.task, point.lineage, offset);
-    PointForm { address, offset: Big(offset), checkpoint: None, ..point.clone() }
 }

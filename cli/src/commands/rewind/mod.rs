@@ -4,7 +4,7 @@
 //! place        the session and the prompt that the user names
 //! catch_up     what waits: documents in the spool, lines of the session file, a capture
 //! history      the prompts of a session
-//! way          the way back: its plan, and what is done
+//! route        the route back: its plan, and what is done
 //! new_session  the new session file
 //! print        the prompts and the plan, printed
 //! ```
@@ -14,7 +14,7 @@ mod history;
 mod new_session;
 mod place;
 mod print;
-mod way;
+mod route;
 
 use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt as _;
@@ -27,7 +27,7 @@ use self::history::History;
 use self::new_session::Resume;
 pub use self::new_session::remove_unused;
 use self::place::{Named, Place};
-use self::way::Way;
+use self::route::Route;
 use super::command::{CliCommand, Examples, Run};
 use super::confirm::confirm;
 use super::under_agent;
@@ -250,11 +250,11 @@ fn on(
     }
     let agent = under_agent::variable();
     let is_dry = args.options.dry_run || agent.is_some();
-    let mut way = Way::of(source, args, (&task, &history), target.at, folder)?;
+    let mut route = Route::of(source, args, (&task, &history), target.at, folder)?;
     // Without a terminal, and for a plan only, contested paths stay.
     let asks = !args.yes && !is_dry;
-    way.make_plan(source, asks, out)?;
-    print::plan(&task.id, (&target, gone), &way, is_dry, out)?;
+    route.make_plan(source, asks, out)?;
+    print::plan(&task.id, (&target, gone), &route, is_dry, out)?;
     if let Some(agent) = agent {
         let again =
             format!("milepost rewind {}@{}", words::encode(&task.id), words::encode(&target.label));
@@ -264,9 +264,9 @@ fn on(
         return Ok(None);
     }
     confirm(args.yes, "", "Go back?", out)?;
-    let form = way.go(source, out)?;
-    print::went(&task, &form, &way, (&target, gone), out)?;
-    Ok(way.resume)
+    let form = route.go(source, out)?;
+    print::went(&task, &form, &route, (&target, gone), out)?;
+    Ok(route.resume)
 }
 
 /// Returns a session, or the one of the last prompt, with all that its file has by now.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::Target;
 use super::history::{History, Prompt, UserMark};
 use super::place::Named;
-use super::way::Way;
+use super::route::Route;
 use crate::backend::Backend;
 use crate::commands::confirm::{agrees, asked};
 use crate::error::{Failure, Result};
@@ -144,7 +144,7 @@ fn not_covered(plan: Option<&Plan>) -> Vec<&str> {
 pub(super) fn plan(
     task: &str,
     (target, gone): (&Target, &[Prompt]),
-    way: &Way,
+    route: &Route,
     is_dry: bool,
     out: &mut Out,
 ) -> Result<()> {
@@ -154,10 +154,10 @@ pub(super) fn plan(
             json!({ "label": label, "text": text, "prompt": message, "calls": calls, "late": late })
         };
         let prompts: Vec<Value> = gone.iter().map(prompt).collect();
-        let not_covered = not_covered(way.plan.as_ref());
-        let form = json!({ "task": task, "to": target.label, "prompts": prompts, "plan": way.plan,
-            "stay": way.stay(), "at_the_same_time": way.at_once, "not_covered": not_covered,
-            "summary": way.plan.as_ref().map(Plan::summary), "dry_run": true });
+        let not_covered = not_covered(route.plan.as_ref());
+        let form = json!({ "task": task, "to": target.label, "prompts": prompts, "plan": route.plan,
+            "stay": route.stay(), "at_the_same_time": route.at_once, "not_covered": not_covered,
+            "summary": route.plan.as_ref().map(Plan::summary), "dry_run": true });
         return if is_dry { Ok(out.json(&form)?) } else { Ok(()) };
     }
     let place = match target.is_mark {
@@ -169,13 +169,13 @@ pub(super) fn plan(
         line(prompt, None, out)?;
     }
     out.line("")?;
-    if let Some(plan) = &way.plan {
+    if let Some(plan) = &route.plan {
         for line in plan.to_string().lines() {
             out.line(printable_lines(line))?;
         }
         out.line(printable(&plan.summary()))?;
     }
-    if let Some(session) = &way.session {
+    if let Some(session) = &route.session {
         // A dry run makes no file, and the next one has another name.
         let path = match is_dry {
             true => format!(
@@ -186,7 +186,7 @@ pub(super) fn plan(
         };
         out.line(printable(&format!("conversation: {path}")))?;
     }
-    if way.has_no_file {
+    if route.has_no_file {
         out.line(
             "the agent's conversation stays: its hooks told it, and no file of it is written",
         )?;
@@ -201,31 +201,31 @@ pub(super) fn plan(
 pub(super) fn went(
     task: &TaskForm,
     form: &FilesForm,
-    way: &Way,
+    route: &Route,
     (target, gone): (&Target, &[Prompt]),
     out: &mut Out,
 ) -> Result<()> {
     let prompt = gone.first();
     let message = prompt.and_then(|prompt| prompt.message.as_ref());
     let restored = form.restored.as_ref();
-    let plan = way.plan_of(form)?;
+    let plan = route.plan_of(form)?;
     let lineage = restored.map(|restored| restored.lineage.id);
     let kept = restored.and_then(|restored| restored.kept.as_deref()).unwrap_or_default();
-    let command = way.resume.as_ref().map(|resume| resume.line());
+    let command = route.resume.as_ref().map(|resume| resume.line());
     if out.json {
         return Ok(out.json(&json!({
             "task": task.id,
             "to": target.label,
             "summary": plan.as_ref().map(Plan::summary),
             "plan": plan,
-            "stay": way.stay(),
-            "at_the_same_time": way.at_once,
+            "stay": route.stay(),
+            "at_the_same_time": route.at_once,
             "not_covered": not_covered(plan.as_ref()),
             "prompt": message,
             "kept": kept,
             "lineage": lineage,
-            "session": way.session.as_ref().map(|session| &session.id),
-            "file": way.session.as_ref().map(|session| session.path.display().to_string()),
+            "session": route.session.as_ref().map(|session| &session.id),
+            "file": route.session.as_ref().map(|session| session.path.display().to_string()),
             "command": command,
         }))?);
     }
@@ -240,7 +240,7 @@ pub(super) fn went(
         out.line(printable(&format!("went back: {} continues in lineage {lineage}", task.id)))?;
     }
     if let Some(command) = command {
-        let text = match way.session.is_some() {
+        let text = match route.session.is_some() {
             true => "continues the conversation from there",
             false => "starts a new one: nothing was said before",
         };

@@ -3,31 +3,24 @@
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::{Modifier, Style};
+use ratatui::style::Style;
 use unicode_width::UnicodeWidthStr;
 
 use super::layout::{Columns, Layout, STEP};
 use super::model::{Mode, Model};
 use super::preview::{ago, facts, short};
 use super::rows::Row;
-use crate::output::{count, excerpt, grouped, printable, words};
-use crate::terminal::{Line, Tone, behind, end_of, line_of, put, wrapped};
+use crate::output::{count, excerpt, grouped, words};
+use crate::terminal::{
+    Line, Looks, NAME, Tone, behind, choose, line_of, prompt_line, put, put_cells, put_lines, rule,
+    wrapped,
+};
 
 const KEYS: &str = "Enter restore   Esc leave   Tab next task   type to filter   ? keys";
 const HELP: &str = "Up, Down, Ctrl-P, Ctrl-N: a row. PgUp, PgDn: a page. Home, End: the first, the \
     last. Tab, Shift-Tab: the next task, the one before. Ctrl-O: the last success of the task. \
     Letters: only what has all these words. Backspace, Ctrl-U: without them. Enter: restore. \
     Esc, Ctrl-C, q: leave, and nothing is changed. Any key: back to the list.";
-
-/// Maximum number of characters of a name or an address, before the screen's width cuts it.
-const TEXT: usize = 200;
-
-/// Colours, and the current time.
-#[derive(Debug, Clone, Copy)]
-pub struct Looks {
-    pub color: bool,
-    pub now_us: u64,
-}
 
 /// Draws the screen, and tells the model its size.
 pub fn draw(frame: &mut Frame<'_>, model: &mut Model, looks: Looks) {
@@ -62,7 +55,7 @@ fn bottom(model: &Model, width: u16) -> Vec<String> {
         (Mode::Helping, _) => HELP.to_owned(),
         (Mode::Asking, Some(checkpoint)) => {
             let place = words::address(&checkpoint.task, checkpoint.lineage, checkpoint.at.0);
-            let task = excerpt(&words::encode(&checkpoint.task), TEXT);
+            let task = excerpt(&words::encode(&checkpoint.task), NAME);
             let files = match model.offers_files() {
                 true => ", f: with its files",
                 false => "",
@@ -70,8 +63,8 @@ fn bottom(model: &Model, width: u16) -> Vec<String> {
             format!(
                 "Restore {} to {}? The task continues in a new lineage; `milepost undo {task}` \
                  takes it back. [Y/n{files}]",
-                excerpt(&checkpoint.task, TEXT),
-                excerpt(&place, TEXT)
+                excerpt(&checkpoint.task, NAME),
+                excerpt(&place, NAME)
             )
         }
         _ => return vec![KEYS.to_owned()],
@@ -97,14 +90,13 @@ impl Drawing<'_> {
         let left = area.width.saturating_sub(right + 2);
         // Without room for both, only the typed text is shown.
         let left = if left < 12 { area.width } else { left };
-        let typed = printable(&self.model.typed);
-        let shown = end_of(&typed, usize::from(left).saturating_sub(3));
-        put(buffer, Rect { width: left, ..area }, &format!("> {shown}"), Style::new());
+        let line = prompt_line(&self.model.typed, left.into());
+        put(buffer, Rect { width: left, ..area }, &line, Style::new());
         if left < area.width {
             let place = Rect { x: area.x + left + 2, width: right, ..area };
-            put(buffer, place, &counted, self.style(Tone::Dim));
+            put(buffer, place, &counted, self.looks.style(Tone::Dim));
         }
-        let cursor = u16::try_from(shown.width() + 2).unwrap_or(u16::MAX);
+        let cursor = u16::try_from(line.width()).unwrap_or(u16::MAX);
         Some((area.x + cursor.min(area.width - 1), area.y))
     }
 
@@ -125,22 +117,21 @@ impl Drawing<'_> {
     fn titles(&self, buffer: &mut Buffer) {
         let titles = ["CHECKPOINT", "STEP", "TIME", "CAUSE", " EVENTS"].map(str::to_owned);
         if !self.layout.titles.is_empty() {
-            self.cells(buffer, self.layout.titles, titles, self.style(Tone::Dim));
+            self.cells(buffer, self.layout.titles, titles, self.looks.style(Tone::Dim));
         }
     }
 
     fn rows(&self, buffer: &mut Buffer) {
         let rows = &self.model.rows;
-        for (line, row) in rows.visible(0).iter().enumerate() {
+        for (line, row) in rows.all.visible(0).iter().enumerate() {
             let area = line_of(self.layout.list, line);
             match *row {
                 Row::Current => self.current(buffer, area),
                 Row::Heading(group) => self.heading(buffer, area, group),
                 Row::Item(group, item) => self.item(buffer, area, group, item),
             }
-            if *row == rows.chosen() && !area.is_empty() {
-                put(buffer, Rect { width: 1, ..area }, ">", Style::new());
-                buffer.set_style(area, Modifier::REVERSED);
+            if *row == rows.chosen() {
+                choose(area, true, buffer);
             }
         }
         if rows.items() == 0 {
@@ -148,21 +139,21 @@ impl Drawing<'_> {
                 true => "nothing has all of these words",
                 false => "looking…",
             };
-            put(buffer, behind(line_of(self.layout.list, 2), 2), note, self.style(Tone::Dim));
+            put(buffer, behind(line_of(self.layout.list, 2), 2), note, self.looks.style(Tone::Dim));
         }
     }
 
     fn current(&self, buffer: &mut Buffer, area: Rect) {
-        put(buffer, behind(area, 2), "(current)", self.style(Tone::Title));
-        put(buffer, behind(area, 13), "leave everything as it is", self.style(Tone::Dim));
+        put(buffer, behind(area, 2), "(current)", self.looks.style(Tone::Title));
+        put(buffer, behind(area, 13), "leave everything as it is", self.looks.style(Tone::Dim));
     }
 
     fn heading(&self, buffer: &mut Buffer, area: Rect, group: usize) {
         let Some(known) = self.model.list.group(group) else {
             return;
         };
-        let name = excerpt(&known.task, TEXT);
-        put(buffer, area, &name, self.style(Tone::Title));
+        let name = excerpt(&known.task, NAME);
+        put(buffer, area, &name, self.looks.style(Tone::Title));
         let about = self.model.abouts.get(&group);
         let Some(about) = about.filter(|about| !about.user.is_empty()) else {
             return;
@@ -170,12 +161,12 @@ impl Drawing<'_> {
         let last = about.last_us.map(|last| format!(", {}", ago(self.looks.now_us, last)));
         let text = format!(
             "user {}, head @{}{}",
-            excerpt(&about.user, TEXT),
+            excerpt(&about.user, NAME),
             about.head,
             last.unwrap_or_default()
         );
         let width = u16::try_from(name.width()).unwrap_or(u16::MAX);
-        put(buffer, behind(area, width.saturating_add(2)), &text, self.style(Tone::Dim));
+        put(buffer, behind(area, width.saturating_add(2)), &text, self.looks.style(Tone::Dim));
     }
 
     fn item(&self, buffer: &mut Buffer, area: Rect, group: usize, item: usize) {
@@ -183,7 +174,7 @@ impl Drawing<'_> {
             return;
         };
         let checkpoint = &item.checkpoint;
-        let label = checkpoint.label.as_deref().map(|label| excerpt(label, TEXT));
+        let label = checkpoint.label.as_deref().map(|label| excerpt(label, NAME));
         let details = self.model.details.get(&checkpoint.id);
         let events = details.and_then(|details| details.events).map(grouped);
         let cells = [
@@ -195,7 +186,7 @@ impl Drawing<'_> {
         ];
         self.cells(buffer, area, cells, Style::new());
         if checkpoint.status == milepost::events::MarkStatus::Failure {
-            put(buffer, Rect { width: 1, ..behind(area, 1) }, "!", self.style(Tone::Removed));
+            put(buffer, Rect { width: 1, ..behind(area, 1) }, "!", self.looks.style(Tone::Removed));
         }
     }
 
@@ -203,67 +194,39 @@ impl Drawing<'_> {
     fn cells(&self, buffer: &mut Buffer, area: Rect, cells: [String; 5], style: Style) {
         let columns = Columns::of(self.layout.list.width.saturating_sub(2));
         let widths = [columns.name, columns.step, columns.time, columns.cause, columns.events];
-        let mut rest = behind(area, 2);
-        for (cell, width) in cells.iter().zip(widths) {
-            if width > 0 {
-                let place = Rect { width: width.min(rest.width), ..rest };
-                put(buffer, place, cell, style);
-                rest = behind(rest, width + 2);
-            }
-        }
+        let cells = widths.into_iter().zip(&cells).filter(|(width, _)| *width > 0);
+        put_cells(buffer, behind(area, 2), cells, 2, style);
     }
 
     fn preview(&self, buffer: &mut Buffer) {
-        let Layout { rule, facts: left, changes: right, .. } = self.layout;
-        let upright = rule.width == 1 && rule.height > 1;
-        for at in rule.positions() {
-            if let Some(cell) = buffer.cell_mut(at) {
-                cell.set_symbol(if upright { "│" } else { "─" }).set_style(self.style(Tone::Dim));
-            }
-        }
+        let Layout { rule: line, facts: left, changes: right, .. } = self.layout;
+        rule(self.looks, line, buffer);
         let Some(checkpoint) = self.model.chosen() else {
             let stays = Line::new(Tone::Dim, "Enter on it changes nothing.");
-            return self.lines(buffer, left, [&Line::new(Tone::Title, "(current)"), &stays]);
+            let title = Line::new(Tone::Title, "(current)");
+            return put_lines(buffer, left, [&title, &stays], self.looks);
         };
         let (mut facts, empty) = (facts(checkpoint), Line::new(Tone::Plain, ""));
         let details = self.model.details.get(&checkpoint.id);
         // A step that its column cuts is shown in full here.
         let step = details.and_then(|details| details.step.as_ref());
         if let Some(step) = step.filter(|step| step.width() > usize::from(STEP)) {
-            facts.push(Line::new(Tone::Plain, format!("step      {}", excerpt(step, TEXT))));
+            facts.push(Line::new(Tone::Plain, format!("step      {}", excerpt(step, NAME))));
         }
         let Some(preview) = self.model.previews.get(&checkpoint.id) else {
-            self.lines(buffer, left, &facts);
-            return self.lines(buffer, right, [&Line::new(Tone::Dim, "…")]);
+            put_lines(buffer, left, &facts, self.looks);
+            return put_lines(buffer, right, [&Line::new(Tone::Dim, "…")], self.looks);
         };
-        self.lines(
-            buffer,
-            left,
-            facts.iter().chain(&preview.size).chain([&empty]).chain(&preview.files),
-        );
-        self.lines(buffer, right, &preview.changes);
-    }
-
-    fn lines<'a>(
-        &self,
-        buffer: &mut Buffer,
-        area: Rect,
-        lines: impl IntoIterator<Item = &'a Line>,
-    ) {
-        for (at, line) in lines.into_iter().take(area.height.into()).enumerate() {
-            put(buffer, line_of(area, at), &line.text, self.style(line.tone));
-        }
+        let lines = facts.iter().chain(&preview.size).chain([&empty]).chain(&preview.files);
+        put_lines(buffer, left, lines, self.looks);
+        put_lines(buffer, right, &preview.changes, self.looks);
     }
 
     fn bottom_style(&self) -> Style {
         match self.model.mode {
-            Mode::Asking => self.style(Tone::Title),
-            _ => self.style(Tone::Dim),
+            Mode::Asking => self.looks.style(Tone::Title),
+            _ => self.looks.style(Tone::Dim),
         }
-    }
-
-    fn style(&self, tone: Tone) -> Style {
-        tone.style(self.looks.color)
     }
 }
 

@@ -5,7 +5,7 @@ use milepost::events::{MarkCause, MarkStatus};
 use milepost_api::Listed;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use ratatui::style::Color;
+use ratatui::style::{Color, Modifier};
 
 use super::super::list::List;
 use super::super::testing::{NOW_US, checkpoint};

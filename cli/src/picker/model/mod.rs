@@ -70,7 +70,7 @@ impl Model {
     pub fn new(list: List, yes: bool, can_files: bool) -> Self {
         let mut model = Self {
             list,
-            rows: Rows::new(),
+            rows: Rows::default(),
             typed: String::new(),
             mode: Mode::Choosing,
             filter: WordFilter::default(),
@@ -118,6 +118,7 @@ impl Model {
     pub fn press(&mut self, key: Stroke) -> Option<End> {
         match (self.mode, key) {
             (_, Stroke::Quit) => return Some(End::Unchanged),
+            (_, Stroke::Left | Stroke::Right) => {}
             (Mode::Helping, _) => self.mode = Mode::Choosing,
             (Mode::Asking, key) => return self.answer(&key),
             (Mode::Choosing, Stroke::Esc) => return Some(End::Unchanged),
@@ -128,7 +129,7 @@ impl Model {
                 self.mode = Mode::Helping
             }
             (Mode::Choosing, Stroke::Enter) => return self.enter(),
-            (Mode::Choosing, key) => self.choose(key),
+            (Mode::Choosing, key) => self.choose(&key),
         }
         None
     }
@@ -161,16 +162,8 @@ impl Model {
         Some(End::Restore { id, with_files })
     }
 
-    fn choose(&mut self, key: Stroke) {
+    fn choose(&mut self, key: &Stroke) {
         match key {
-            Stroke::Char(c) => return self.edit(|typed| typed.push(c)),
-            Stroke::Text(text) => return self.edit(|typed| typed.push_str(&line(&text))),
-            Stroke::Erase => {
-                return self.edit(|typed| {
-                    typed.pop();
-                });
-            }
-            Stroke::Clear => return self.edit(String::clear),
             Stroke::Up => self.rows.go(-1),
             Stroke::Down => self.rows.go(1),
             Stroke::PageUp => self.rows.go_page(false),
@@ -180,15 +173,14 @@ impl Model {
             Stroke::Tab => self.rows.go_task(true),
             Stroke::BackTab => self.rows.go_task(false),
             Stroke::LastSuccess => self.rows.choose_success(&self.list),
-            Stroke::Enter | Stroke::Esc | Stroke::Quit => return,
-            Stroke::Left | Stroke::Right => return,
+            other => return self.edit(other),
         }
         self.follows = false;
     }
 
-    fn edit(&mut self, edit: impl FnOnce(&mut String)) {
+    fn edit(&mut self, key: &Stroke) {
         let before = self.typed.clone();
-        edit(&mut self.typed);
+        key.edit(&mut self.typed);
         if self.typed == before {
             return;
         }
@@ -204,7 +196,8 @@ impl Model {
     /// preview.
     pub fn next_job(&self) -> Option<Job> {
         let page = self.next_page();
-        let page = page.or_else(|| self.rows.visible(0).iter().find_map(|row| self.missing(*row)));
+        let page =
+            page.or_else(|| self.rows.all.visible(0).iter().find_map(|row| self.missing(*row)));
         page.or_else(|| self.preview_job())
     }
 
@@ -223,7 +216,7 @@ impl Model {
             // Pages that are not loaded may have more matches.
             return more().filter(|_| self.rows.is_near_end());
         }
-        let shown = self.rows.visible(self.rows.visible(0).len());
+        let shown = self.rows.all.visible(self.rows.all.visible(0).len());
         let ends = shown.iter().filter_map(|row| match row {
             Row::Item(group, item) => Some((*group, *item)),
             _ => None,
@@ -260,12 +253,6 @@ impl Model {
         let known = self.previews.get(&self.chosen()?.id).is_some();
         (wanted && !known).then_some(Job::Preview(group, item))
     }
-}
-
-/// Joins the lines of pasted text.
-fn line(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ")
 }
 
 #[cfg(test)]

@@ -4,16 +4,15 @@ use milepost_api::{AlignOp, AlignedForm, TurnForm};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::{ViewLooks, choose, name_of, place_of};
 use crate::output::{excerpt, fitted};
-use crate::terminal::{Tone, line_of, put, split_below};
+use crate::terminal::{Looks, NAME, Tone, choose, line_of, put, split_below};
 use crate::tui::app::App;
 use crate::tui::compare::{CompareView, result, sign, what};
 
 /// Columns of a text.
 const TEXT: usize = 400;
 
-pub fn draw(app: &mut App, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
+pub fn draw(app: &mut App, looks: Looks, area: Rect, buf: &mut Buffer) {
     let Some(view) = &mut app.compare else { return };
     let (above, rest) = split_below(area, if area.height > 6 { 3 } else { 0 });
     heads(view, looks, above, buf);
@@ -43,7 +42,7 @@ pub fn draw(app: &mut App, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
     }
 }
 
-fn heads(view: &CompareView, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
+fn heads(view: &CompareView, looks: Looks, area: Rect, buf: &mut Buffer) {
     let half = usize::from(area.width.saturating_sub(3) / 2);
     let head = |at: usize, name: &str| {
         let address = view.addresses.get(at).map(String::as_str).unwrap_or_default();
@@ -68,7 +67,7 @@ fn heads(view: &CompareView, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
     put(buf, line_of(area, 1), &text, looks.style(Tone::Dim));
 }
 
-fn pair(line: &AlignedForm, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
+fn pair(line: &AlignedForm, looks: Looks, area: Rect, buf: &mut Buffer) {
     let half = usize::from(area.width.saturating_sub(5) / 2);
     let cell = |turn: &Option<TurnForm>| fitted(&turn.as_ref().map(text).unwrap_or_default(), half);
     let tone = match line.op {
@@ -88,7 +87,7 @@ fn text(turn: &TurnForm) -> String {
 }
 
 /// Draws the turns of the chosen line, with their results.
-fn details(line: &AlignedForm, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
+fn details(line: &AlignedForm, looks: Looks, area: Rect, buf: &mut Buffer) {
     for (at, (name, turn)) in [("A", &line.a), ("B", &line.b)].into_iter().enumerate() {
         let Some(turn) = turn else {
             put(buf, line_of(area, 1 + 2 * at), &format!("{name} -"), looks.style(Tone::Dim));
@@ -99,5 +98,18 @@ fn details(line: &AlignedForm, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
         let moved = line.other.map(|other| format!("  (turn {other} of the other)"));
         let second = format!("  → {}{}", excerpt(&result(turn), TEXT), moved.unwrap_or_default());
         put(buf, line_of(area, 2 + 2 * at), &second, looks.style(Tone::Dim));
+    }
+}
+
+/// Returns the lineage and the point of an address, without its task.
+fn place_of(address: &str) -> &str {
+    address.find(['/', '@']).and_then(|at| address.get(at..)).unwrap_or_default()
+}
+
+/// Returns the id of a task in an address, readable.
+fn name_of(address: &str) -> String {
+    match address.parse::<milepost::Address>() {
+        Ok(milepost::Address::Task { task, .. }) => excerpt(&task, NAME),
+        _ => excerpt(address, NAME),
     }
 }

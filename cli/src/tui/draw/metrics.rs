@@ -4,9 +4,9 @@ use milepost_api::SeriesForm;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::{ViewLooks, choose, next_to};
+use super::panes::next_to;
 use crate::output::{excerpt, printable};
-use crate::terminal::{Tone, behind, line_of, put, split_below};
+use crate::terminal::{Looks, Tone, behind, choose, line_of, put, split_below};
 use crate::tui::app::App;
 use crate::tui::metrics::{ChartRange, MetricsView, chart, value_text};
 
@@ -16,7 +16,7 @@ const NAMES: u16 = 30;
 /// Rows of a chart below which none is drawn.
 const LOW: u16 = 3;
 
-pub fn draw(app: &mut App, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
+pub fn draw(app: &mut App, looks: Looks, area: Rect, buf: &mut Buffer) {
     let Some(view) = &app.metrics else { return };
     let Some(names) = &view.names else {
         return put(buf, line_of(area, 0), "reading…", looks.style(Tone::Dim));
@@ -45,7 +45,7 @@ pub fn draw(app: &mut App, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
     charts(view, looks, right, buf);
 }
 
-fn charts(view: &MetricsView, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
+fn charts(view: &MetricsView, looks: Looks, area: Rect, buf: &mut Buffer) {
     let series = view.chosen().and_then(|name| view.series.get(&name.to_owned()));
     let Some(all) = series else {
         return put(buf, line_of(area, 0), "reading…", looks.style(Tone::Dim));
@@ -62,7 +62,7 @@ fn charts(view: &MetricsView, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
     }
 }
 
-fn one(series: &SeriesForm, range: ChartRange, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
+fn one(series: &SeriesForm, range: ChartRange, looks: Looks, area: Rect, buf: &mut Buffer) {
     let last = series.buckets.last().map(|bucket| value_text(bucket.last.0));
     let (least, most) = (value_text(range.values.0), value_text(range.values.1));
     let title = format!(

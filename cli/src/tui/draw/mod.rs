@@ -7,11 +7,13 @@
 //! metrics  charts
 //! question the choices and answers of a plan
 //! overlay  keys and actions over a screen
+//! panes    parts that several screens have
 //! ```
 
 mod compare;
 mod metrics;
 mod overlay;
+mod panes;
 mod question;
 mod task;
 mod tasks;
@@ -21,38 +23,21 @@ mod tests;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::{Modifier, Style};
 use unicode_width::UnicodeWidthStr;
 
 use super::app::{App, Place};
 use super::task::TaskView;
 use crate::output::{excerpt, grouped, printable};
 use crate::terminal::{
-    LEAST, Line, Tone, behind, end_of, fitting, line_of, put, split_below, split_right, wrapped,
+    Line, Looks, NAME, Tone, behind, prompt_line, put, put_lines, split_below, wrapped,
 };
-
-/// Maximum number of columns of a name.
-const NAME: usize = 200;
 
 /// Columns of a screen with two and with three panes.
 const TWO: u16 = 90;
 const THREE: u16 = 140;
 
-/// Colours, and the current time.
-#[derive(Debug, Clone, Copy)]
-pub struct ViewLooks {
-    pub color: bool,
-    pub now_us: u64,
-}
-
-impl ViewLooks {
-    fn style(self, tone: Tone) -> Style {
-        tone.style(self.color)
-    }
-}
-
 /// Draws the screen, and tells the view its size.
-pub fn draw(frame: &mut Frame<'_>, app: &mut App, looks: ViewLooks) {
+pub fn draw(frame: &mut Frame<'_>, app: &mut App, looks: Looks) {
     let area = frame.area();
     let buffer = frame.buffer_mut();
     app.panes = match area.width {
@@ -77,9 +62,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &mut App, looks: ViewLooks) {
     }
     // The last lines have the answers to a question.
     let from = below.len().saturating_sub(bottom_height.into());
-    for (at, line) in below.iter().skip(from).enumerate() {
-        put(buffer, line_of(at_bottom, at), &line.text, looks.style(line.tone));
-    }
+    put_lines(buffer, at_bottom, below.iter().skip(from), looks);
     if app.prompt.is_some() && !at_bottom.is_empty() {
         let last = below.last().map_or(0, |line| line.text.width());
         let column = u16::try_from(last).unwrap_or(u16::MAX).min(at_bottom.width - 1);
@@ -88,7 +71,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &mut App, looks: ViewLooks) {
 }
 
 /// Draws the names of the screens, and the state of the one that is shown.
-fn title(app: &App, looks: ViewLooks, area: Rect, buffer: &mut Buffer) {
+fn title(app: &App, looks: Looks, area: Rect, buffer: &mut Buffer) {
     if area.is_empty() {
         return;
     }
@@ -143,10 +126,8 @@ fn bottom(app: &App, area: Rect) -> Vec<Line> {
     }
     if let Some(prompt) = &app.prompt {
         let question = format!("{}: ", prompt.what.question());
-        let typed = printable(&prompt.typed);
         let mut all = lines(Tone::Dim, &question);
-        let shown = end_of(&typed, width.saturating_sub(3));
-        all.push(Line::new(Tone::Title, format!("> {shown}")));
+        all.push(Line::new(Tone::Title, prompt_line(&prompt.typed, width)));
         return all;
     }
     if let Some((tone, text)) = &app.notice {
@@ -167,91 +148,5 @@ fn keys_of(place: Place) -> &'static str {
         Place::Task => "j k row   e failure   v events   f fork   r roll back   . actions",
         Place::Compare => "n N difference   h l side   Enter open   Esc leave",
         Place::Metrics => "j k metric   Esc leave",
-    }
-}
-
-/// Draws a line between two panes.
-fn rule(looks: ViewLooks, area: Rect, buffer: &mut Buffer) {
-    let symbol = if area.width == 1 && area.height > 1 { "│" } else { "─" };
-    for at in area.positions() {
-        if let Some(cell) = buffer.cell_mut(at) {
-            cell.set_symbol(symbol).set_style(looks.style(Tone::Dim));
-        }
-    }
-}
-
-/// Marks the chosen row.
-fn choose(area: Rect, is_focused: bool, buffer: &mut Buffer) {
-    if area.is_empty() {
-        return;
-    }
-    put(buffer, Rect { width: 1, height: 1, ..area }, ">", Style::new());
-    if is_focused {
-        buffer.set_style(area, Modifier::REVERSED);
-    }
-}
-
-/// Draws names of tabs with their numbers, the chosen one in bold.
-fn tabs(
-    names: impl Iterator<Item = (&'static str, bool)>,
-    looks: ViewLooks,
-    area: Rect,
-    buffer: &mut Buffer,
-) {
-    let mut rest = area;
-    for (at, (name, is_chosen)) in names.enumerate() {
-        let text = match is_chosen {
-            true => format!("[{name}] {}", at + 1),
-            false => format!("{name} {}", at + 1),
-        };
-        let tone = if is_chosen { Tone::Title } else { Tone::Dim };
-        put(buffer, rest, &text, looks.style(tone));
-        rest = behind(rest, u16::try_from(text.width() + 2).unwrap_or(u16::MAX));
-    }
-}
-
-/// Cuts lines to a width, and returns those from one on that have room. `scroll` is kept in its
-/// range.
-fn folded(lines: &[Line], width: u16, height: u16, scroll: &mut usize) -> Vec<(Tone, String)> {
-    let mut all = Vec::new();
-    for line in lines {
-        let mut rest = line.text.as_str();
-        loop {
-            let (piece, behind) = rest.split_at(fitting(rest, usize::from(width).max(1)));
-            all.push((line.tone, piece));
-            rest = behind;
-            if rest.is_empty() {
-                break;
-            }
-        }
-    }
-    *scroll = (*scroll).min(all.len().saturating_sub(usize::from(height)));
-    let shown = all.into_iter().skip(*scroll).take(height.into());
-    shown.map(|(tone, text)| (tone, text.to_owned())).collect()
-}
-
-/// Returns `true` for a screen that is smaller than the least one.
-fn is_small(area: Rect) -> bool {
-    area.width < LEAST.0 || area.height < LEAST.1
-}
-
-/// Returns the lineage and the point of an address, without its task.
-fn place_of(address: &str) -> &str {
-    address.find(['/', '@']).and_then(|at| address.get(at..)).unwrap_or_default()
-}
-
-/// Returns two areas next to each other, with a rule between them.
-fn next_to(area: Rect, left: u16, looks: ViewLooks, buffer: &mut Buffer) -> (Rect, Rect) {
-    let (first, rest) = split_right(area, left);
-    let (line, second) = split_right(rest, 1);
-    rule(looks, line, buffer);
-    (first, behind(second, 1))
-}
-
-/// Returns the id of a task in an address, readable.
-fn name_of(address: &str) -> String {
-    match address.parse::<milepost::Address>() {
-        Ok(milepost::Address::Task { task, .. }) => excerpt(&task, NAME),
-        _ => excerpt(address, NAME),
     }
 }

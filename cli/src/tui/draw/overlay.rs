@@ -3,9 +3,8 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::{ViewLooks, choose};
 use crate::output::printable;
-use crate::terminal::{Tone, behind, line_of, put, split_below};
+use crate::terminal::{Looks, Tone, behind, choose, line_of, put, split_below};
 use crate::tui::app::App;
 use crate::tui::keys::KEYS;
 use crate::tui::menu::Menu;
@@ -13,7 +12,7 @@ use crate::tui::menu::Menu;
 /// Columns of a key.
 const KEY: u16 = 10;
 
-pub fn draw(app: &mut App, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
+pub fn draw(app: &mut App, looks: Looks, area: Rect, buf: &mut Buffer) {
     match (&app.menu, &mut app.help) {
         (Some(menu), _) => actions(menu, looks, area, buf),
         (None, Some(first)) => keys(first, looks, area, buf),
@@ -22,7 +21,7 @@ pub fn draw(app: &mut App, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
 }
 
 /// Draws the table of keys from a row on, in two columns where there is room.
-fn keys(first: &mut usize, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
+fn keys(first: &mut usize, looks: Looks, area: Rect, buf: &mut Buffer) {
     let (top, rest) = split_below(area, 1);
     put(buf, top, "Keys: j k scroll, any other key closes", looks.style(Tone::Title));
     let rows: Vec<(String, &str)> = KEYS.iter().map(|row| (row.shown(), row.text)).collect();
@@ -38,7 +37,7 @@ fn keys(first: &mut usize, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
     }
 }
 
-fn actions(menu: &Menu, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
+fn actions(menu: &Menu, looks: Looks, area: Rect, buf: &mut Buffer) {
     let (top, rest) = split_below(area, 1);
     let typed = format!("Actions: {}▏", printable(&menu.typed));
     put(buf, top, &typed, looks.style(Tone::Title));

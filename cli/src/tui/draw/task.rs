@@ -4,14 +4,15 @@ use milepost_api::{RowForm, TurnForm};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::{ViewLooks, choose, folded, next_to, rule, tabs};
+use super::panes::{next_to, tabs};
 use crate::output::{count, excerpt, grouped, printable};
-use crate::terminal::{Tone, behind, line_of, put, split_below, split_right};
+use crate::terminal::{
+    Line, Looks, Tone, behind, choose, fitting, line_of, put, rule, split_below, split_right,
+};
 use crate::tui::app::{App, document};
 use crate::tui::compare::{result, what};
-use crate::tui::document::{TABS, Tab};
 use crate::tui::lanes::{Lane, visible};
-use crate::tui::task::{Pane, StepList, TaskView};
+use crate::tui::task::{Pane, StepList, TABS, Tab, TaskView};
 
 /// Rows of a screen with lanes, rows for each lane, and the most lanes.
 const LANES_FROM: u16 = 14;
@@ -28,7 +29,7 @@ const TWO_LINES: u16 = 8;
 /// Columns of a text in a list.
 const TEXT: usize = 400;
 
-pub fn draw(app: &mut App, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
+pub fn draw(app: &mut App, looks: Looks, area: Rect, buf: &mut Buffer) {
     let panes = app.panes;
     let Some(view) = &app.task else { return };
     let wanted = match area.height + 2 {
@@ -69,7 +70,7 @@ pub fn draw(app: &mut App, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
     }
 }
 
-fn lanes(view: &TaskView, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
+fn lanes(view: &TaskView, looks: Looks, area: Rect, buf: &mut Buffer) {
     let most = view.lineages.iter().map(|lineage| lineage.head.0).max().unwrap_or(0);
     let shown = visible(&view.lineages, view.lineage, area.height.into());
     for (at, lineage) in shown.iter().enumerate() {
@@ -78,7 +79,7 @@ fn lanes(view: &TaskView, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
             lineage,
             summary: view.outcome_of(lineage.id),
             overview: view.overviews.get(&lineage.id),
-            cursor: is_own.then(|| view.spot().map_or(view.head(), |spot| spot.first)),
+            cursor: is_own.then(|| view.range().map_or(view.head(), |range| range.first)),
         };
         let line = line_of(area, at);
         let tone = if is_own { Tone::Title } else { Tone::Plain };
@@ -91,7 +92,7 @@ fn lanes(view: &TaskView, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
     }
 }
 
-fn list(view: &mut TaskView, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
+fn list(view: &mut TaskView, looks: Looks, area: Rect, buf: &mut Buffer) {
     let (top, rows) = split_below(area, u16::from(area.height > 2));
     let place = match view.is_events {
         true => format!("{} of {}", position(view.rows.cursor, view.rows.end), view.rows.end),
@@ -123,7 +124,7 @@ fn position(cursor: u64, end: u64) -> u64 {
     (cursor + 1).min(end)
 }
 
-fn events_list(view: &mut TaskView, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
+fn events_list(view: &mut TaskView, looks: Looks, area: Rect, buf: &mut Buffer) {
     view.rows.set_height(area.height.into());
     if view.rows.is_empty() {
         put(buf, behind(line_of(area, 0), 2), "no events yet", looks.style(Tone::Dim));
@@ -140,7 +141,7 @@ fn events_list(view: &mut TaskView, looks: ViewLooks, area: Rect, buf: &mut Buff
     }
 }
 
-fn event_row(row: &RowForm, looks: ViewLooks, line: Rect, buf: &mut Buffer) {
+fn event_row(row: &RowForm, looks: Looks, line: Rect, buf: &mut Buffer) {
     let tone = match (row.ok, &row.mark, row.erased) {
         (Some(false), ..) => Tone::Removed,
         (_, Some(_), _) => Tone::Title,
@@ -164,7 +165,7 @@ fn short_kind(kind: &str) -> String {
     excerpt(kind, 14)
 }
 
-fn steps_list(view: &mut TaskView, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
+fn steps_list(view: &mut TaskView, looks: Looks, area: Rect, buf: &mut Buffer) {
     let lines = if area.height >= TWO_LINES { 2 } else { 1 };
     view.steps.set_height(area.height, lines);
     if view.placing.is_some() || view.steps.is_empty() {
@@ -191,7 +192,7 @@ fn steps_list(view: &mut TaskView, looks: ViewLooks, area: Rect, buf: &mut Buffe
     }
 }
 
-fn turn_row(turn: &TurnForm, list: &StepList, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
+fn turn_row(turn: &TurnForm, list: &StepList, looks: Looks, area: Rect, buf: &mut Buffer) {
     let sign = match (&turn.failed, &turn.mark) {
         (Some(_), _) => "✗",
         (None, Some(_)) => "◆",
@@ -227,7 +228,7 @@ fn number(turn: &TurnForm) -> String {
 fn pane(
     view: &mut TaskView,
     (tab, which): (Option<Tab>, Pane),
-    looks: ViewLooks,
+    looks: Looks,
     area: Rect,
     buf: &mut Buffer,
 ) {
@@ -261,6 +262,26 @@ fn pane(
         (_, line) => format!("{focus}from {}", count_line(line)),
     };
     put(buf, foot, &hint, looks.style(Tone::Dim));
+}
+
+/// Cuts lines to a width, and returns those from one on that have room. `scroll` is kept in its
+/// range.
+fn folded(lines: &[Line], width: u16, height: u16, scroll: &mut usize) -> Vec<(Tone, String)> {
+    let mut all = Vec::new();
+    for line in lines {
+        let mut rest = line.text.as_str();
+        loop {
+            let (piece, behind) = rest.split_at(fitting(rest, usize::from(width).max(1)));
+            all.push((line.tone, piece));
+            rest = behind;
+            if rest.is_empty() {
+                break;
+            }
+        }
+    }
+    *scroll = (*scroll).min(all.len().saturating_sub(usize::from(height)));
+    let shown = all.into_iter().skip(*scroll).take(height.into());
+    shown.map(|(tone, text)| (tone, text.to_owned())).collect()
 }
 
 fn count_line(line: usize) -> String {

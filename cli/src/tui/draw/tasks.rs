@@ -4,15 +4,17 @@ use milepost_api::SummaryForm;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::{NAME, ViewLooks, choose, is_small, next_to, tabs};
+use super::panes::{next_to, tabs};
 use crate::output::{age, excerpt, grouped, grouped_short, outcomes, printable};
-use crate::terminal::{Line, Tone, behind, line_of, put, split_below};
+use crate::terminal::{
+    LEAST, Line, Looks, NAME, Tone, behind, choose, line_of, put, put_cells, put_lines, split_below,
+};
 use crate::tui::document::usage;
 use crate::tui::lanes::outcome;
 use crate::tui::metrics::value_text;
 use crate::tui::tasks::{SORTS, TasksView};
 
-pub fn draw(view: &mut TasksView, panes: usize, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
+pub fn draw(view: &mut TasksView, panes: usize, looks: Looks, area: Rect, buf: &mut Buffer) {
     let (list, details) = match panes {
         1 => (area, Rect::default()),
         _ => next_to(area, area.width * 3 / 5, looks, buf),
@@ -22,18 +24,17 @@ pub fn draw(view: &mut TasksView, panes: usize, looks: ViewLooks, area: Rect, bu
     tabs(orders, looks, behind(top, 1), buf);
     counted(view, looks, top, buf);
     let (titles, rows) = split_below(rest, u16::from(rest.height > 4));
-    view.set_height(rows.height.into());
+    view.shown.set_height(rows.height.into());
     cells(titles, ["TASK", "OUTCOME", "STEPS", "FAILED", "AGE"].map(str::to_owned), looks, buf);
-    for at in 0..rows.height {
-        let index = view.top + usize::from(at);
-        let line = line_of(rows, at.into());
-        let Some(task) = view.shown.get(index).and_then(|at| view.all.get(*at)) else { break };
+    for (at, index) in view.shown.visible(0).iter().enumerate() {
+        let line = line_of(rows, at);
+        let Some(task) = view.all.get(*index) else { break };
         row(task, looks, line, buf);
-        if index == view.cursor {
+        if view.shown.top + at == view.shown.cursor {
             choose(line, true, buf);
         }
     }
-    if view.shown.is_empty() {
+    if view.shown.rows.is_empty() {
         let text = match (view.is_whole(), view.words.is_empty()) {
             (false, _) => "reading…",
             (true, true) => "no tasks: `milepost record FILE` records one",
@@ -42,15 +43,18 @@ pub fn draw(view: &mut TasksView, panes: usize, looks: ViewLooks, area: Rect, bu
         put(buf, behind(line_of(rows, 0), 2), text, looks.style(Tone::Dim));
     }
     if let Some(task) = view.chosen().filter(|_| !details.is_empty()) {
-        for (at, line) in about(task).iter().take(details.height.into()).enumerate() {
-            put(buf, line_of(details, at), &line.text, looks.style(line.tone));
-        }
+        put_lines(buf, details, &about(task), looks);
     }
 }
 
-fn counted(view: &TasksView, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
+/// Returns `true` for a screen that is smaller than the least one.
+fn is_small(area: Rect) -> bool {
+    area.width < LEAST.0 || area.height < LEAST.1
+}
+
+fn counted(view: &TasksView, looks: Looks, area: Rect, buf: &mut Buffer) {
     let more = if view.is_whole() { "" } else { "+" };
-    let (shown, all) = (grouped(view.shown.len() as u64), grouped(view.all.len() as u64));
+    let (shown, all) = (grouped(view.shown.rows.len() as u64), grouped(view.all.len() as u64));
     let text = match view.words.is_empty() {
         true => format!("{all}{more}"),
         false => format!("{} {shown}/{all}{more}", excerpt(&view.words, 30)),
@@ -66,7 +70,7 @@ fn counted(view: &TasksView, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
 const WIDTHS: [u16; 4] = [9, 6, 6, 5];
 
 /// Draws the columns of a row. A narrow list has the name, the outcome and the age.
-fn cells(area: Rect, cells: [String; 5], looks: ViewLooks, buf: &mut Buffer) {
+fn cells(area: Rect, cells: [String; 5], looks: Looks, buf: &mut Buffer) {
     if area.is_empty() {
         return;
     }
@@ -76,15 +80,12 @@ fn cells(area: Rect, cells: [String; 5], looks: ViewLooks, buf: &mut Buffer) {
     let columns = || WIDTHS.iter().zip(&rest).enumerate().filter(|(at, _)| is_shown(*at));
     let taken: u16 = columns().map(|(_, (width, _))| width + 1).sum();
     let room = area.width.saturating_sub(2 + taken);
-    put(buf, Rect { width: room, ..behind(area, 2) }, &name, looks.style(Tone::Plain));
-    let mut at = behind(area, 2 + room + 1);
-    for (_, (width, cell)) in columns() {
-        put(buf, Rect { width: (*width).min(at.width), ..at }, cell, looks.style(Tone::Plain));
-        at = behind(at, width + 1);
-    }
+    let rest = columns().map(|(_, (width, cell))| (*width, cell));
+    let all = [(room, &name)].into_iter().chain(rest);
+    put_cells(buf, behind(area, 2), all, 1, looks.style(Tone::Plain));
 }
 
-fn row(task: &SummaryForm, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
+fn row(task: &SummaryForm, looks: Looks, area: Rect, buf: &mut Buffer) {
     let title = task.title.as_deref().map(|title| format!("  {}", excerpt(title, NAME)));
     let name = format!("{}{}", excerpt(&task.id, NAME), title.unwrap_or_default());
     let values = [

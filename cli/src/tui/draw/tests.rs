@@ -4,7 +4,7 @@ use milepost_api::{AlignOp, Listed, MetricCountForm, MetricsForm};
 use milepost_workspace::TreePath;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use ratatui::style::Color;
+use ratatui::style::{Color, Modifier};
 
 use super::*;
 use crate::terminal::testing::lines;
@@ -13,7 +13,7 @@ use crate::tui::compare::CompareView;
 use crate::tui::keys::Stroke;
 use crate::tui::metrics::MetricsView;
 use crate::tui::plan::{ActionPlan, Deed, PlanChoice};
-use crate::tui::task::HuntFor;
+use crate::tui::task::{CursorRange, HuntFor};
 use crate::tui::testing::{
     NOW_US, alignment, overview, row, series, summary, turn, turns, turns_of_steps, view,
 };
@@ -92,7 +92,9 @@ fn of_task(request: &Request, app: &mut App) {
             view.rows.add(*from, (*from..*from + *count).map(row).collect())
         }
         Request::Document(key) => {
-            let mut text = vec![Line::new(Tone::Title, format!("{:?} of {:?}", key.tab, key.spot))];
+            let (tab, CursorRange { first, next }) = (key.tab, key.range);
+            let title = format!("{tab:?} of Spot {{ first: {first}, next: {next} }}");
+            let mut text = vec![Line::new(Tone::Title, title)];
             for at in 0..60 {
                 text.push(Line::new(
                     Tone::Plain,
@@ -114,7 +116,7 @@ fn of_task(request: &Request, app: &mut App) {
 
 fn drawn(app: &mut App, (width, height): (u16, u16), color: bool) -> Buffer {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    let looks = ViewLooks { color, now_us: NOW_US };
+    let looks = Looks { color, now_us: NOW_US };
     // The size decides what is read, and what was read is drawn.
     for _ in 0..3 {
         terminal.draw(|frame| draw(frame, app, looks)).unwrap();
@@ -335,7 +337,7 @@ fn the_cost_follows_the_screen_and_not_the_task() {
         // Before it is drawn, the size of the screen is not known.
         let mut made = answer(&mut app);
         let mut terminal = Terminal::new(TestBackend::new(140, 40)).unwrap();
-        let looks = ViewLooks { color: false, now_us: NOW_US };
+        let looks = Looks { color: false, now_us: NOW_US };
         for keys in ["", "g", "G", "v", "g"] {
             press(&mut app, keys);
             terminal.draw(|frame| draw(frame, &mut app, looks)).unwrap();

@@ -9,7 +9,6 @@ use crate::output::words;
 use crate::terminal::Tone;
 use crate::tui::app::{App, Place, Request};
 use crate::tui::compare::CompareView;
-use crate::tui::document::TABS;
 use crate::tui::keys::{Does, Stroke};
 use crate::tui::link;
 use crate::tui::menu::{Menu, MenuAction, MenuPressed};
@@ -17,7 +16,7 @@ use crate::tui::metrics::MetricsView;
 use crate::tui::plan::{Deed, PlanAnswer};
 use crate::tui::prompt::{Prompt, PromptFor, Typed};
 use crate::tui::sharing::file_for;
-use crate::tui::task::{Hunt, HuntFor, Pane, TaskView};
+use crate::tui::task::{Hunt, HuntFor, Pane, TABS, TaskView};
 use crate::tui::tasks::SORTS;
 
 impl App {
@@ -131,15 +130,15 @@ impl App {
     /// Begins to look for an event.
     fn hunt(&mut self, what: HuntFor, is_forward: bool) {
         if let Some(view) = &mut self.task {
-            let spot = view.spot();
+            let range = view.range();
             let at = match is_forward {
                 true => {
                     let found = view.found.map_or(0, |found| found + 1);
-                    spot.map_or(view.rows.begin, |spot| spot.next).max(found)
+                    range.map_or(view.rows.begin, |range| range.next).max(found)
                 }
                 false => {
                     let found = view.found.unwrap_or(u64::MAX);
-                    spot.map_or(view.head(), |spot| spot.first).min(found)
+                    range.map_or(view.head(), |range| range.first).min(found)
                 }
             };
             view.hunt = Some(Hunt { what, is_forward, at });
@@ -161,8 +160,8 @@ impl App {
     fn page(&mut self, is_down: bool) {
         match (self.place(), &mut self.task) {
             (Place::Tasks, _) => {
-                let steps = isize::try_from(self.tasks.height).unwrap_or(1);
-                self.tasks.go_by(if is_down { steps } else { -steps });
+                let steps = isize::try_from(self.tasks.shown.height).unwrap_or(1);
+                self.tasks.shown.go_by(if is_down { steps } else { -steps });
             }
             (Place::Task, Some(view)) => match view.pane {
                 Pane::List => view.go_page(is_down),
@@ -257,10 +256,10 @@ impl App {
 
     fn of_tasks(&mut self, does: Does) {
         match does {
-            Does::NextRow | Does::NextTurn => self.tasks.go_by(1),
-            Does::PreviousRow | Does::PreviousTurn => self.tasks.go_by(-1),
-            Does::First => self.tasks.go(0),
-            Does::Last => self.tasks.go(usize::MAX),
+            Does::NextRow | Does::NextTurn => self.tasks.shown.go_by(1),
+            Does::PreviousRow | Does::PreviousTurn => self.tasks.shown.go_by(-1),
+            Does::First => self.tasks.shown.go(0),
+            Does::Last => self.tasks.shown.go(usize::MAX),
             Does::Open | Does::NextPane => {
                 if let Some(task) = self.tasks.chosen() {
                     let address = words::encode(&task.id);

@@ -1,8 +1,8 @@
 //! A task at a point: its lineages, its turns or events, and the document of the chosen one.
 
+mod cursor;
 mod hunt;
 mod panes;
-mod spot;
 mod steps;
 
 use milepost::LineageId;
@@ -11,13 +11,12 @@ use milepost_api::{
     TaskForm, TurnsForm,
 };
 
-use super::document::Tab;
 use super::paged::{PAGE, Paged};
 use crate::output::words;
 use crate::terminal::{Cache, Line};
+pub use cursor::{CursorRange, DocumentKey, TABS, Tab};
 pub use hunt::{Hunt, HuntFor};
 pub use panes::Pane;
-pub use spot::{DocumentKey, Spot};
 use steps::Fold;
 pub use steps::StepList;
 
@@ -140,12 +139,12 @@ impl TaskView {
     }
 
     /// Returns the chosen turn or event.
-    pub fn spot(&self) -> Option<Spot> {
+    pub fn range(&self) -> Option<CursorRange> {
         if self.is_events || self.is_waiting() {
             let at = self.rows.cursor;
-            return (!self.rows.is_empty()).then_some(Spot { first: at, next: at + 1 });
+            return (!self.rows.is_empty()).then_some(CursorRange { first: at, next: at + 1 });
         }
-        self.steps.spot()
+        self.steps.range()
     }
 
     /// Returns the mark of the chosen turn or event.
@@ -171,13 +170,13 @@ impl TaskView {
 
     /// Returns the address before the chosen turn or event, or the head.
     pub fn address(&self) -> String {
-        let at = self.spot().map_or_else(|| self.head(), |spot| spot.first);
+        let at = self.range().map_or_else(|| self.head(), |range| range.first);
         words::address(&self.form.id, self.lineage, at)
     }
 
     /// Returns the address after the chosen turn or event.
     pub fn address_after(&self) -> String {
-        let at = self.spot().map_or_else(|| self.head(), |spot| spot.next);
+        let at = self.range().map_or_else(|| self.head(), |range| range.next);
         words::address(&self.form.id, self.lineage, at)
     }
 
@@ -188,10 +187,10 @@ impl TaskView {
 
     /// Switches between turns and events, at the same place.
     pub fn switch_list(&mut self) {
-        match self.spot() {
-            Some(spot) if !self.is_events => {
+        match self.range() {
+            Some(range) if !self.is_events => {
                 self.is_events = true;
-                self.go(spot.first);
+                self.go(range.first);
             }
             _ if !self.is_events => {
                 self.is_events = true;
@@ -257,7 +256,10 @@ impl TaskView {
         }
         match self.steps.fold() {
             Fold::Done => self.moved(),
-            Fold::Step(hunt) => self.hunt = Some(hunt),
+            Fold::Step { step, first, at } => {
+                let what = HuntFor::StepEnd { step, first };
+                self.hunt = Some(Hunt { what, is_forward: true, at });
+            }
             Fold::Nothing => return false,
         }
         true
@@ -291,7 +293,7 @@ impl TaskView {
         else {
             return;
         };
-        let offset = if self.is_at_end() { head } else { self.spot().map_or(head, |it| it.first) };
+        let offset = if self.is_at_end() { head } else { self.range().map_or(head, |it| it.first) };
         self.see(to, offset);
     }
 

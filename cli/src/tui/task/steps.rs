@@ -5,8 +5,7 @@ use std::ops::Range;
 
 use milepost_api::{Big, TurnForm};
 
-use super::hunt::{Hunt, HuntFor};
-use super::spot::Spot;
+use super::cursor::CursorRange;
 use crate::tui::paged::{PAGE, Paged};
 
 /// A row of the list: a turn, or an event of an open one.
@@ -30,8 +29,12 @@ struct FoldedStep {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Fold {
     Done,
-    /// The end of the step has to be found first.
-    Step(Hunt),
+    /// The end of the step has to be found first, from an offset on. `first` is its first turn.
+    Step {
+        step: Big,
+        first: u64,
+        at: u64,
+    },
     /// The row has nothing to fold.
     Nothing,
 }
@@ -90,10 +93,12 @@ impl StepList {
     }
 
     /// Returns the offsets of the chosen row.
-    pub fn spot(&self) -> Option<Spot> {
+    pub fn range(&self) -> Option<CursorRange> {
         match self.cursor.event {
-            Some(event) => Some(Spot { first: event, next: event + 1 }),
-            None => self.chosen().map(|turn| Spot { first: turn.first.0, next: turn.next.0 }),
+            Some(event) => Some(CursorRange { first: event, next: event + 1 }),
+            None => {
+                self.chosen().map(|turn| CursorRange { first: turn.first.0, next: turn.next.0 })
+            }
         }
     }
 
@@ -262,8 +267,7 @@ impl StepList {
         match self.chosen().filter(|_| !is_folded).filter(of_several) {
             Some(TurnForm { step: Some(step), turn, first, .. }) => {
                 let first_turn = number.saturating_sub(turn.0);
-                let what = HuntFor::StepEnd { first: first_turn, step: *step };
-                Fold::Step(Hunt { what, is_forward: true, at: first.0 + 1 })
+                Fold::Step { step: *step, first: first_turn, at: first.0 + 1 }
             }
             _ => Fold::Nothing,
         }
@@ -472,8 +476,8 @@ mod tests {
         assert_eq!(read(&mut list), [(999_900, 100)]);
         assert_eq!(list.fold(), Fold::Nothing, "the last step has one turn");
         list.go_by(-1);
-        let what = HuntFor::StepEnd { step: Big(333_333), first: 999_996 };
-        assert_eq!(list.fold(), Fold::Step(Hunt { what, is_forward: true, at: 2_999_995 }));
+        let end = Fold::Step { step: Big(333_333), first: 999_996, at: 2_999_995 };
+        assert_eq!(list.fold(), end);
         list.fold_step(Big(333_333), 999_996, 999_998);
         assert_eq!(list.fold(), Fold::Nothing, "it is folded");
         list.fold_step(Big(2), 3, 900_000);

@@ -1,4 +1,4 @@
-//! The way back: its plan, and what is done.
+//! The route back: its plan, and what is done.
 
 use std::path::Path;
 
@@ -18,8 +18,8 @@ use crate::commands::workspace_args;
 use crate::error::{Failure, Result};
 use crate::output::{JobBar, Out, count, note, words};
 
-/// The way back to before a prompt, or to a mark.
-pub(super) struct Way {
+/// The route back to before a prompt, or to a mark.
+pub(super) struct Route {
     task: String,
     to: PointForm,
     scope: Scope,
@@ -39,7 +39,7 @@ pub(super) struct Way {
     pub has_no_file: bool,
 }
 
-impl Way {
+impl Route {
     pub fn of(
         source: &dyn Backend,
         args: &RewindArgs,

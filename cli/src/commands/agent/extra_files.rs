@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use milepost_agents::settings::SettingsFile;
 use milepost_workspace::{TreePath, left_out};
 
-use super::{has_no_files, project};
+use super::project::{has_no_files, project};
 use crate::error::{Failure, Result, USAGE};
 use crate::output::note;
 use crate::store_locator;
@@ -16,14 +16,14 @@ use crate::store_locator;
 const FILE: &str = ".milepostignore";
 
 /// Lines that the file of a project gets.
-pub(super) struct Also {
+pub(super) struct ExtraFiles {
     project: PathBuf,
     file: SettingsFile,
     paths: Vec<TreePath>,
     pub lines: Vec<String>,
 }
 
-impl Also {
+impl ExtraFiles {
     /// Plans the lines for some paths. `None` without paths.
     pub(super) fn plan(paths: &[PathBuf]) -> Result<Option<Self>> {
         if paths.is_empty() {
@@ -34,13 +34,13 @@ impl Also {
             let text = format!("no files are captured in {}: it is no project", project.display());
             return Err(Failure::new(text).hint("run this in the folder of a project"));
         }
-        let mut also = Self {
+        let mut extra = Self {
             file: SettingsFile::read_in(&project, &project.join(FILE))?,
             project,
             paths: Vec::new(),
             lines: Vec::new(),
         };
-        let named = paths.iter().map(|path| within(&also.project, path));
+        let named = paths.iter().map(|path| within(&extra.project, path));
         let mut named = named.collect::<Result<Vec<_>>>()?;
         // A folder has all that is named below it.
         named.sort_by(|a, b| a.as_bytes().cmp(b.as_bytes()));
@@ -48,9 +48,9 @@ impl Also {
         let all = named.clone();
         named.retain(|path| !all.iter().any(|folder| folder != path && path.is_in(folder)));
         for path in named {
-            also.add(path)?;
+            extra.add(path)?;
         }
-        Ok(Some(also))
+        Ok(Some(extra))
     }
 
     fn add(&mut self, path: TreePath) -> Result<()> {
