@@ -113,8 +113,13 @@ pub struct FilesForm {
     pub files: Option<Value>,
     /// The task on its new lineage; `null` if nothing was changed.
     pub restored: Option<RestoredForm>,
-    /// The restore that was interrupted before, and was taken back.
+    /// The restore that was interrupted before, and was ended first.
     pub recovered: Option<RecoveredFolder>,
+    /// Of a plan: the folder, if a restore was interrupted in it. That one is undone first, and
+    /// `files` is what changes then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    pub recovers: Option<PathBytes>,
 }
 
 /// Interrupted restores.

@@ -6,7 +6,7 @@ use serde_json::Value;
 #[cfg(feature = "schema")]
 use utoipa::ToSchema;
 
-use crate::{Big, ChangeForm, LineageForm, TaskForm};
+use crate::{Big, ChangeForm, LineageForm, RecoveredFolder, TaskForm};
 
 /// The result of a restore, an undo, a switch or a redo.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,6 +29,9 @@ pub struct RestoredForm {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<Vec<String>>))]
     pub kept: Option<Vec<PathBytes>>,
+    /// The restore that was interrupted in the folder before, and was ended first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovered: Option<RecoveredFolder>,
 }
 
 /// The effects that a restore would have.
@@ -52,6 +55,11 @@ pub struct RestorePlanForm {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     pub files: Option<Value>,
+    /// The folder, if a restore was interrupted in it: that one is undone first. `files` is what
+    /// changes then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    pub recovers: Option<PathBytes>,
 }
 
 /// A point.

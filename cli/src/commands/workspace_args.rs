@@ -15,7 +15,7 @@ use crate::args;
 use crate::backend::jobs::{self, JobFailed, Wording, absolute};
 use crate::backend::recovery;
 use crate::error::Result;
-use crate::output::{Out, printable, printable_lines};
+use crate::output::{Out, note, printable, printable_lines};
 
 /// Returns the choices of the arguments.
 pub fn choices(paths: &args::Paths) -> Result<ChoicesAsked> {
@@ -48,6 +48,9 @@ pub fn done(
     match done {
         Ok(JobResult::Restore(form) | JobResult::Undo(form)) => {
             recovery::tell(form.recovered.as_ref());
+            if let Some(first) = recovery::first(&form) {
+                note(&first);
+            }
             Ok(form)
         }
         Ok(_) => Err(jobs::no_such_result()),

@@ -173,6 +173,7 @@ impl Way {
                     files: None,
                     restored: Some(restored),
                     recovered: None,
+                    recovers: None,
                 })
             }
             _ => {
