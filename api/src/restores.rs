@@ -62,6 +62,30 @@ pub struct RestorePlanForm {
     pub recovers: Option<PathBytes>,
 }
 
+/// The effects of a restore on a folder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct FilesForm {
+    /// The task.
+    pub task: String,
+    /// The folder; `null` for an undo that changes none.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    pub folder: Option<PathBytes>,
+    /// The changes, path by path, and the conflicts, as in the plan of a restore; `null` for an
+    /// undo that changes no folder.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
+    pub files: Option<Value>,
+    /// The task on its new lineage; `null` if nothing was changed.
+    pub restored: Option<RestoredForm>,
+    /// The restore that was interrupted before, and was ended first.
+    pub recovered: Option<RecoveredFolder>,
+    /// The folder of a plan, if a restore was interrupted in it. That one is undone first, and
+    /// `files` is what changes then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    pub recovers: Option<PathBytes>,
+}
+
 /// A point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]

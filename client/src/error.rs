@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use milepost_api::{Big, JobResult, Problem, Remedy};
+use milepost_api::{Big, FilesForm, Problem, Remedy};
 
 /// The result of a fallible operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -120,7 +120,7 @@ struct Inner {
     head: Option<u64>,
     instance: Option<String>,
     remedy: Option<Remedy>,
-    result: Option<Box<JobResult>>,
+    result: Option<Box<FilesForm>>,
     retry_after: Option<Duration>,
     was_reached: bool,
 }
@@ -158,7 +158,7 @@ impl Error {
 
     /// Returns what explains the refusal of a restore with a folder: its plan with the conflicts,
     /// and the recovery of an interrupted one that came first.
-    pub fn result(&self) -> Option<&JobResult> {
+    pub fn result(&self) -> Option<&FilesForm> {
         self.0.result.as_deref()
     }
 

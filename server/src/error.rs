@@ -5,7 +5,7 @@ use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use milepost::{Detail, Error, ErrorKind};
-use milepost_api::{Big, JobResult, Problem, Remedy};
+use milepost_api::{Big, FilesForm, Problem, Remedy};
 use serde_json::json;
 use tracing::error;
 
@@ -55,7 +55,7 @@ pub(crate) enum ApiError {
     /// An error of the engine.
     Engine(ErrorKind, String, Option<u64>),
     /// The error of a restore with a folder, with its next step and what explains it.
-    Restore(Box<Self>, Option<Remedy>, Option<Box<JobResult>>),
+    Restore(Box<Self>, Option<Remedy>, Option<Box<FilesForm>>),
     /// A bug.
     Bug,
 }
@@ -72,7 +72,8 @@ impl From<milepost_service::Error> for ApiError {
             milepost_service::Error::Engine(error) => error.into(),
             milepost_service::Error::Restore(failure) => {
                 let error = Self::saying(&failure.error, failure.to_string());
-                Self::Restore(Box::new(error), failure.remedy, failure.result)
+                let form = failure.result.as_ref().and_then(|result| result.restore());
+                Self::Restore(Box::new(error), failure.remedy, form.cloned().map(Box::new))
             }
             milepost_service::Error::Forbidden(text) => Self::Forbidden(text),
             milepost_service::Error::TooMuch(text) => Self::TooMuch(text),

@@ -55,13 +55,9 @@ pub fn done(
         }
         Ok(_) => Err(jobs::no_such_result()),
         Err(failed) => {
-            let plan = match failed.result.as_deref() {
-                Some(JobResult::Restore(form) | JobResult::Undo(form)) => {
-                    recovery::tell(form.recovered.as_ref());
-                    plan(form)?
-                }
-                _ => None,
-            };
+            let failed_form = failed.result.as_ref().and_then(|result| result.restore());
+            recovery::tell(failed_form.and_then(|form| form.recovered.as_ref()));
+            let plan = failed_form.map(plan).transpose()?.flatten();
             let Some(plan) = plan.filter(|plan| !plan.conflicts.is_empty()) else {
                 return Err(failed.worded(wording));
             };

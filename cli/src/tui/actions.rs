@@ -226,18 +226,10 @@ fn plan_files(
     }
 }
 
-/// Returns the result of a failed job with a folder.
-fn result(failed: &JobFailed) -> Option<&FilesForm> {
-    match failed.result.as_deref() {
-        Some(JobResult::Restore(form) | JobResult::Undo(form)) => Some(form),
-        _ => None,
-    }
-}
-
 /// Returns the conflicts that a job failed by.
 fn conflicts(failed: &JobFailed) -> Vec<PathConflict> {
-    let files = result(failed).and_then(|form| form.files.clone());
-    files
+    let form = failed.result.as_ref().and_then(|result| result.restore());
+    form.and_then(|form| form.files.clone())
         .and_then(|files| forms::plan_of_files(files).ok())
         .map(|it| it.conflicts)
         .unwrap_or_default()
@@ -245,7 +237,8 @@ fn conflicts(failed: &JobFailed) -> Vec<PathConflict> {
 
 /// Returns the failure of a job, with the recovery that preceded it and the first conflict.
 fn worded(failed: JobFailed, at: &str) -> Failure {
-    let recovered = result(&failed).and_then(|form| form.recovered.as_ref()).map(recovered_text);
+    let form = failed.result.as_ref().and_then(|result| result.restore());
+    let recovered = form.and_then(|form| form.recovered.as_ref()).map(recovered_text);
     let failure = match conflicts(&failed).first() {
         Some(conflict) => Failure::new(format!("{}: {conflict}", failed.failure)),
         None => failed.worded(&Wording { address: Some(at), ..Wording::default() }),

@@ -89,6 +89,10 @@ fn what_a_restore_left_that_had_ended_is_cleared_up() {
 fn until_then_commands_that_take_nothing_back_say_what_to_do() {
     let place = cut_short();
     let before = held(&place, "work");
+    // A plan has what is done after the recovery.
+    let plan = place.say("rollback essay@first --dry-run");
+    said(&plan, "undone first");
+    assert!(plan.code == 0 && plan.out.contains("gone.txt"), "{plan:?}");
     for command in [
         "mark essay here",
         "record --task essay --user ada more.jsonl",
@@ -100,10 +104,6 @@ fn until_then_commands_that_take_nothing_back_say_what_to_do() {
         assert_eq!(ran.code, 1, "{command}: {ran:?}");
         assert!(ran.err.contains("milepost recover essay"), "{command}: {ran:?}");
     }
-    // A plan has what is done after the recovery.
-    let plan = place.say("rollback essay@first --dry-run");
-    said(&plan, "undone first");
-    assert!(plan.code == 0 && plan.out.contains("gone.txt"), "{plan:?}");
     // Reading commands work, and do not mention it.
     for command in [
         "log essay",
@@ -161,11 +161,16 @@ fn a_restore_of_another_folder_leaves_what_was_interrupted_and_names_it() {
     let place = cut_short();
     fs::create_dir(place.path("other")).unwrap();
     let before = held(&place, "work");
-    for command in ["rollback essay@first --files other --moved", "restore essay@first --files other"] {
+    for command in
+        ["rollback essay@first --files other --moved", "restore essay@first --files other"]
+    {
         for command in [command.to_owned(), format!("{command} --dry-run")] {
             let ran = place.say(&command);
             assert_eq!(ran.code, 1, "{command}: {ran:?}");
-            assert!(ran.err.contains("was interrupted in ") && ran.err.contains("/work"), "{ran:?}");
+            assert!(
+                ran.err.contains("was interrupted in ") && ran.err.contains("/work"),
+                "{ran:?}"
+            );
             assert!(ran.err.contains("`milepost recover essay`"), "{ran:?}");
         }
     }

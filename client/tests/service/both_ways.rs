@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use milepost::events::{MarkStatus, RunControl};
 use milepost::{Json, Mark as NewMark, Scope};
 use milepost_client::api::{
-    Big, BranchAsked, CheckpointGiven, ControlAsked, EraseAsked, Fields, GuidanceAsked, JobResult, PinAsked,
+    Big, BranchAsked, CheckpointGiven, ControlAsked, EraseAsked, Fields, GuidanceAsked, PinAsked,
     RestoreAsked, RetentionAsked, SwitchAsked, TaskGiven, UndoFolderAsked, VerifyAsked,
 };
 use milepost_client::calls::{
@@ -324,16 +324,19 @@ async fn a_refused_restore_of_files_says_the_same_in_this_process_and_over_http(
     std::fs::write(&draft, "# Two\n").unwrap();
     for folder in [both.served.folder(), "/nowhere".into(), "relative".into()] {
         for to in ["essay@files", "essay@one", "none"] {
-            let asked = RestoreAsked { folder: Some(folder.clone()), ..restore(to, Some(Scope::All)) };
+            let asked =
+                RestoreAsked { folder: Some(folder.clone()), ..restore(to, Some(Scope::All)) };
             both.compare(Restore::new(asked)).await;
         }
     }
     assert_eq!(std::fs::read_to_string(draft).unwrap(), "# Two\n");
-    let asked =
-        RestoreAsked { folder: Some(both.served.folder()), ..restore("essay@files", Some(Scope::All)) };
+    let asked = RestoreAsked {
+        folder: Some(both.served.folder()),
+        ..restore("essay@files", Some(Scope::All))
+    };
     let refused = both.client.call(&Restore::new(asked)).await.unwrap_err();
-    let Some(JobResult::Restore(form)) = refused.result() else { panic!("{refused:?}") };
-    assert_eq!(form.files.as_ref().unwrap()["conflicts"][0]["path"], "draft.md");
+    let files = refused.result().unwrap().files.as_ref().unwrap();
+    assert_eq!(files["conflicts"][0]["path"], "draft.md");
 }
 
 #[tokio::test]

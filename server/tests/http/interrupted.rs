@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use milepost::restore::{CaptureContext, PendingRestore, PrepareContext};
 use milepost::{Body, Engine, Error, ErrorKind, Mark, Options, Participant, Result};
-use milepost_api::{FilesAsked, FolderAsked, JobAsked, JobResult};
+use milepost_api::{FilesAsked, FolderAsked, JobAsked};
 use milepost_codec::{RestorePart, Scope};
 use milepost_server::ServerOptions;
 use milepost_workspace::{Workspace, WorkspaceOptions};
@@ -155,7 +155,10 @@ async fn a_restore_first_undoes_one_that_was_interrupted_in_its_folder_and_says_
     let plan = plan.json();
     assert_eq!(plan["recovers"], json!(folder), "{plan}");
     let changes = plan["files"]["changes"].clone();
-    assert_eq!((&changes[0]["path"], &changes[1]["path"]), (&json!("essay.md"), &json!("notes.md")));
+    assert_eq!(
+        (&changes[0]["path"], &changes[1]["path"]),
+        (&json!("essay.md"), &json!("notes.md"))
+    );
     assert_eq!(plan["files"]["conflicts"], json!([]));
     assert_eq!((scene.text().as_str(), scene.pending()), ("two", 1));
     let came = scene.ask(RESTORES, body).await;
@@ -231,7 +234,7 @@ async fn what_is_refused_after_a_recovery_says_that_it_was_done() {
     let undo = undo.json();
     assert!(undo["detail"].as_str().unwrap().starts_with(&said), "{undo}");
     assert_eq!(undo["remedy"]["step"], "look_again", "{undo}");
-    assert_eq!(undo["result"]["undo"]["recovered"]["taken_back"], true, "{undo}");
+    assert_eq!(undo["result"]["recovered"]["taken_back"], true, "{undo}");
     assert_eq!((scene.text().as_str(), scene.pending()), ("one", 0));
 
     let scene = Scene::interrupted();
@@ -244,7 +247,7 @@ async fn what_is_refused_after_a_recovery_says_that_it_was_done() {
     let refused = refused.json();
     assert!(refused["detail"].as_str().unwrap().starts_with(&said), "{refused}");
     assert_eq!(refused["remedy"]["step"], "choose", "{refused}");
-    let result = &refused["result"]["restore"];
+    let result = &refused["result"];
     assert_eq!(result["recovered"]["taken_back"], true, "{refused}");
     assert_eq!(result["files"]["conflicts"][0]["path"], "notes.md", "{refused}");
     assert_eq!((scene.text().as_str(), scene.pending()), ("three", 0));
@@ -291,12 +294,12 @@ async fn a_conflict_has_the_same_plan_and_remedy_as_a_job_and_as_an_answer() {
     assert_eq!(refused["remedy"], serde_json::to_value(&job.remedy).unwrap());
     assert_eq!(refused["remedy"]["step"], "choose");
     let files = |result: Value| {
-        let mut files = result["restore"]["files"].clone();
+        let mut files = result["files"].clone();
         // The disk is used by others, too.
         files.as_object_mut().unwrap().remove("free");
         files
     };
-    let as_job = serde_json::to_value::<Option<Box<JobResult>>>(job.result).unwrap();
+    let as_job = serde_json::to_value(job.result.unwrap().restore()).unwrap();
     let plan = files(refused["result"].clone());
     assert_eq!(plan["conflicts"][0]["path"], "essay.md", "{refused}");
     assert_eq!(plan, files(as_job));

@@ -57,10 +57,7 @@ impl From<Error> for JobFailure {
 /// run: for callers without words of their own.
 impl fmt::Display for JobFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let form = match self.result.as_deref() {
-            Some(JobResult::Restore(form) | JobResult::Undo(form)) => Some(form),
-            _ => None,
-        };
+        let form = self.result.as_ref().and_then(|result| result.restore());
         if let Some(recovered) = form.and_then(|form| form.recovered.as_ref()) {
             write!(f, "{}; ", recovered_text(recovered))?;
         }

@@ -71,7 +71,7 @@ pub(crate) struct FolderRestore<'a> {
     target: Target<'a>,
     /// The interrupted restore that was ended first.
     pub(crate) recovered: Option<RecoveredFolder>,
-    /// Of a plan: the folder, if an interrupted restore is undone in it first.
+    /// The folder of a plan, if an interrupted restore is undone in it first.
     pub(crate) recovers: Option<PathBytes>,
 }
 
