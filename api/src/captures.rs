@@ -75,16 +75,16 @@ pub struct LeftOutPath {
     pub bytes: Big,
 }
 
-/// A restore that was interrupted in a folder.
+/// A restore that was interrupted in a folder, and was ended before other work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct RecoveredFolder {
     /// The folder.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub folder: PathBytes,
-    /// True if the restore was taken back; false if it had ended and only its remains were cleared
-    /// up.
-    pub taken_back: bool,
+    /// True if the restore was undone; false if it had ended and only its remains were cleared up.
+    #[serde(rename = "taken_back")]
+    pub undone: bool,
     /// The reason why remains were not cleared up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,

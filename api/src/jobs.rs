@@ -2,13 +2,12 @@
 
 use milepost_codec::{PathBytes, RestoreId};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 #[cfg(feature = "schema")]
 use utoipa::ToSchema;
 
 use crate::{
-    Big, CapturedForm, DiskForm, ImportForm, JobNote, Problem, RecoveredFolder, RestoredForm,
-    ToolCallForm, ToolReturnForm,
+    Big, CapturedForm, DiskForm, FilesForm, ImportForm, JobNote, Problem, ToolCallForm,
+    ToolReturnForm,
 };
 
 /// A job.
@@ -98,23 +97,14 @@ pub enum JobResult {
     ToolReturn(ToolReturnForm),
 }
 
-/// The effects of a restore on a folder.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(ToSchema))]
-pub struct FilesForm {
-    /// The task.
-    pub task: String,
-    /// The folder; `null` for an undo that changes none.
-    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
-    pub folder: Option<PathBytes>,
-    /// The changes, path by path, and the conflicts, as in the plan of a restore; `null` for an
-    /// undo that changes no folder.
-    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
-    pub files: Option<Value>,
-    /// The task on its new lineage; `null` if nothing was changed.
-    pub restored: Option<RestoredForm>,
-    /// The restore that was interrupted before, and was taken back.
-    pub recovered: Option<RecoveredFolder>,
+impl JobResult {
+    /// Returns the result of a restore or an undo.
+    pub fn restore(&self) -> Option<&FilesForm> {
+        match self {
+            Self::Restore(form) | Self::Undo(form) => Some(form),
+            _ => None,
+        }
+    }
 }
 
 /// Interrupted restores.

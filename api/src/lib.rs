@@ -81,8 +81,7 @@ pub use cut::cut_texts;
 pub use events::{EventForm, MovedForm, RangeForm};
 pub use imports::{FailedInput, ImportForm, ImportedForm, JobNote, SkippedForm};
 pub use jobs::{
-    CompactedForm, FilesForm, JobForm, JobProgress, JobResult, JobState, RecoveriesForm,
-    RecoveryForm,
+    CompactedForm, JobForm, JobProgress, JobResult, JobState, RecoveriesForm, RecoveryForm,
 };
 pub use me::{LimitsForm, MeForm, SessionAsked, SessionForm, StoreIdForm};
 pub use points::{
@@ -104,7 +103,7 @@ pub use requests::{
     RetentionAsked, SwitchAsked, TaskGiven, ToolCallAsked, ToolMark, ToolReturnAsked, UndoAsked,
     UndoFolderAsked, VerifyAsked,
 };
-pub use restores::{PlaceForm, RestorePlanForm, RestoredForm};
+pub use restores::{FilesForm, PlaceForm, RestorePlanForm, RestoredForm};
 pub use results::{AppendedForm, BranchedForm, ControlForm, ErasedForm, HookTakenForm, KeyedForm};
 pub use retention::{CapturesForm, RetainedForm, RetainedTotal, RetentionForm, TrimmedForm};
 #[cfg(feature = "schema")]

@@ -6,7 +6,7 @@ use serde_json::Value;
 #[cfg(feature = "schema")]
 use utoipa::ToSchema;
 
-use crate::{Big, ChangeForm, LineageForm, TaskForm};
+use crate::{Big, ChangeForm, LineageForm, RecoveredFolder, TaskForm};
 
 /// The result of a restore, an undo, a switch or a redo.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,6 +29,9 @@ pub struct RestoredForm {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<Vec<String>>))]
     pub kept: Option<Vec<PathBytes>>,
+    /// The restore that was interrupted in the folder before, and was ended first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovered: Option<RecoveredFolder>,
 }
 
 /// The effects that a restore would have.
@@ -52,6 +55,35 @@ pub struct RestorePlanForm {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     pub files: Option<Value>,
+    /// The folder, if a restore was interrupted in it: that one is undone first. `files` is what
+    /// changes then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    pub recovers: Option<PathBytes>,
+}
+
+/// The effects of a restore on a folder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct FilesForm {
+    /// The task.
+    pub task: String,
+    /// The folder; `null` for an undo that changes none.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    pub folder: Option<PathBytes>,
+    /// The changes, path by path, and the conflicts, as in the plan of a restore; `null` for an
+    /// undo that changes no folder.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
+    pub files: Option<Value>,
+    /// The task on its new lineage; `null` if nothing was changed.
+    pub restored: Option<RestoredForm>,
+    /// The restore that was interrupted before, and was ended first.
+    pub recovered: Option<RecoveredFolder>,
+    /// The folder of a plan, if a restore was interrupted in it. That one is undone first, and
+    /// `files` is what changes then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    pub recovers: Option<PathBytes>,
 }
 
 /// A point.

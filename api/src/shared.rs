@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(feature = "schema")]
 use utoipa::ToSchema;
 
-use crate::{Big, Remedy};
+use crate::{Big, FilesForm, Remedy};
 
 /// A page of a list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,4 +40,8 @@ pub struct Problem {
     /// The next step, if it is more than the kind says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<Remedy>,
+    /// The plan of a refused restore with a folder, with its conflicts, and the recovery that came
+    /// first. The error of a job leaves it out: the job has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<Box<FilesForm>>,
 }

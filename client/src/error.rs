@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use milepost_api::{Big, Problem, Remedy};
+use milepost_api::{Big, FilesForm, Problem, Remedy};
 
 /// The result of a fallible operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -120,6 +120,7 @@ struct Inner {
     head: Option<u64>,
     instance: Option<String>,
     remedy: Option<Remedy>,
+    result: Option<Box<FilesForm>>,
     retry_after: Option<Duration>,
     was_reached: bool,
 }
@@ -155,6 +156,12 @@ impl Error {
         self.0.remedy.as_ref()
     }
 
+    /// Returns what explains the refusal of a restore with a folder: its plan with the conflicts,
+    /// and the recovery of an interrupted one that came first.
+    pub fn result(&self) -> Option<&FilesForm> {
+        self.0.result.as_deref()
+    }
+
     /// Returns the time to wait before a retry, as requested by the service.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
@@ -180,6 +187,7 @@ impl Error {
             head: None,
             instance: None,
             remedy: None,
+            result: None,
             retry_after: None,
             was_reached: true,
         }))
@@ -212,6 +220,7 @@ impl Error {
         inner.head = problem.head.map(|Big(head)| head);
         inner.instance = Some(problem.instance);
         inner.remedy = problem.remedy;
+        inner.result = problem.result;
         error
     }
 
@@ -297,6 +306,7 @@ mod tests {
             instance: "id-1".into(),
             head: Some(Big(7)),
             remedy: None,
+            result: None,
         };
         serde_json::to_vec(&problem).unwrap()
     }

@@ -5,7 +5,7 @@ use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use milepost::{Detail, Error, ErrorKind};
-use milepost_api::{Big, Problem};
+use milepost_api::{Big, FilesForm, Problem, Remedy};
 use serde_json::json;
 use tracing::error;
 
@@ -54,21 +54,15 @@ pub(crate) enum ApiError {
     Precondition(String, u64),
     /// An error of the engine.
     Engine(ErrorKind, String, Option<u64>),
+    /// The error of a restore with a folder, with its next step and what explains it.
+    Restore(Box<Self>, Option<Remedy>, Option<Box<FilesForm>>),
     /// A bug.
     Bug,
 }
 
 impl From<Error> for ApiError {
     fn from(error: Error) -> Self {
-        let head = match error.detail() {
-            Some(Detail::Head(head)) => Some(head.next),
-            _ => None,
-        };
-        match error.kind() {
-            ErrorKind::NotFound => Self::NotFound(error.to_string()),
-            ErrorKind::Invalid => Self::Invalid(error.to_string()),
-            kind => Self::Engine(kind, error.to_string(), head),
-        }
+        Self::saying(&error, error.to_string())
     }
 }
 
@@ -76,6 +70,11 @@ impl From<milepost_service::Error> for ApiError {
     fn from(error: milepost_service::Error) -> Self {
         match error {
             milepost_service::Error::Engine(error) => error.into(),
+            milepost_service::Error::Restore(failure) => {
+                let error = Self::saying(&failure.error, failure.to_string());
+                let form = failure.result.as_ref().and_then(|result| result.restore());
+                Self::Restore(Box::new(error), failure.remedy, form.cloned().map(Box::new))
+            }
             milepost_service::Error::Forbidden(text) => Self::Forbidden(text),
             milepost_service::Error::TooMuch(text) => Self::TooMuch(text),
         }
@@ -118,8 +117,22 @@ struct Names {
 }
 
 impl ApiError {
+    /// Converts an error of the engine, with a text.
+    fn saying(error: &Error, text: String) -> Self {
+        let head = match error.detail() {
+            Some(Detail::Head(head)) => Some(head.next),
+            _ => None,
+        };
+        match error.kind() {
+            ErrorKind::NotFound => Self::NotFound(text),
+            ErrorKind::Invalid => Self::Invalid(text),
+            kind => Self::Engine(kind, text, head),
+        }
+    }
+
     fn names(&self) -> Names {
         let (status, problem, title) = match self {
+            Self::Restore(error, ..) => return error.names(),
             Self::Invalid(_) => (400, "invalid", "The request is not valid"),
             Self::Unauthorized => (401, "unauthorized", "A token is needed"),
             Self::Forbidden(_) => (403, "forbidden", "The token does not allow this"),
@@ -173,6 +186,7 @@ impl ApiError {
             | Self::Engine(_, text, _)
             | Self::Precondition(text, _)
             | Self::Named(_, _, text) => text.clone(),
+            Self::Restore(error, ..) => error.text(),
             // One text for all causes.
             Self::Unauthorized => "send a valid token as `Authorization: Bearer TOKEN`".into(),
             Self::Forbidden(text) | Self::TooMuch(text) => (*text).into(),
@@ -209,6 +223,10 @@ impl ApiError {
             Self::Precondition(_, head) => Some(Big(*head)),
             _ => None,
         };
+        let (remedy, result) = match self {
+            Self::Restore(_, remedy, result) => (remedy.clone(), result.clone()),
+            _ => (None, None),
+        };
         Problem {
             kind: format!("{PROBLEMS}{}", names.problem),
             title: names.title.into(),
@@ -216,7 +234,8 @@ impl ApiError {
             detail: self.text(),
             instance: id.to_owned(),
             head,
-            remedy: None,
+            remedy,
+            result,
         }
     }
 

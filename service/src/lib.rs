@@ -5,15 +5,15 @@
 //! transport are the caller's.
 //!
 //! ```text
-//! jobs/       work that takes long or changes folders
 //! operations/ operations that answer at once
 //! serve       an operation that this crate performs
 //! summaries   summaries of all tasks, kept in memory, sorted and searched
 //! view        an engine as one caller sees it
 //! reader/     lineages as a person reads them, with maps that are kept
 //! tag         what an answer depends on
+//! error       errors of the engine and of restores, missing rights, answers that are too large
+//! jobs/       work that takes long or changes folders
 //! forms/      conversions between the engine's types and the API's
-//! error       errors of the engine, missing rights, answers that are too large
 //! ```
 //!
 //! A module imports only modules below it.

@@ -4,8 +4,8 @@
 // tidy: notes of one call
 
 use milepost::{Engine, Task};
-use milepost_api::RecoveredFolder;
-use milepost_service::jobs::place;
+use milepost_api::{FilesForm, RecoveredFolder};
+use milepost_service::jobs::{place, recovered_text};
 use milepost_workspace::{Choices, Workspace};
 
 use super::jobs::{self, Wording};
@@ -26,13 +26,12 @@ pub fn tell(recovered: Option<&RecoveredFolder>) {
     let Some(recovered) = recovered else {
         return;
     };
-    let shown = place(&recovered.folder).display().to_string();
-    let shown = printable(&shown);
-    note(&match (recovered.taken_back, &recovered.error) {
-        (true, _) => format!("the interrupted restore of {shown} is undone"),
-        (false, None) => format!("the interrupted restore of {shown} is finished"),
-        (false, Some(error)) => {
-            format!("what a restore left in {shown} is not cleared up yet: {error}")
-        }
-    });
+    note(&printable(&recovered_text(recovered)));
+}
+
+/// Returns a sentence about the interrupted restore that is undone before a planned one.
+pub fn first(form: &FilesForm) -> Option<String> {
+    let folder = form.recovers.as_ref().map(place)?;
+    let text = format!("the interrupted restore of {} is undone first", folder.display());
+    Some(printable(&text).into_owned())
 }

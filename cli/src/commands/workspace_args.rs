@@ -15,7 +15,7 @@ use crate::args;
 use crate::backend::jobs::{self, JobFailed, Wording, absolute};
 use crate::backend::recovery;
 use crate::error::Result;
-use crate::output::{Out, printable, printable_lines};
+use crate::output::{Out, note, printable, printable_lines};
 
 /// Returns the choices of the arguments.
 pub fn choices(paths: &args::Paths) -> Result<ChoicesAsked> {
@@ -48,17 +48,16 @@ pub fn done(
     match done {
         Ok(JobResult::Restore(form) | JobResult::Undo(form)) => {
             recovery::tell(form.recovered.as_ref());
+            if let Some(first) = recovery::first(&form) {
+                note(&first);
+            }
             Ok(form)
         }
         Ok(_) => Err(jobs::no_such_result()),
         Err(failed) => {
-            let plan = match failed.result.as_deref() {
-                Some(JobResult::Restore(form) | JobResult::Undo(form)) => {
-                    recovery::tell(form.recovered.as_ref());
-                    plan(form)?
-                }
-                _ => None,
-            };
+            let failed_form = failed.result.as_ref().and_then(|result| result.restore());
+            recovery::tell(failed_form.and_then(|form| form.recovered.as_ref()));
+            let plan = failed_form.map(plan).transpose()?.flatten();
             let Some(plan) = plan.filter(|plan| !plan.conflicts.is_empty()) else {
                 return Err(failed.worded(wording));
             };

@@ -10,14 +10,14 @@ use milepost_api::{
     MarkGiven, PinAsked, PointForm, Remedy, UndoAsked,
 };
 use milepost_service::forms;
-use milepost_service::jobs::place;
+use milepost_service::jobs::{place, recovered_text};
 use milepost_workspace::PathConflict;
 
 use super::plan::{ActionPlan, Deed, PlanChoice, PlanError};
 use super::sharing;
 use super::task::TaskView;
 use crate::backend::jobs::{self, JobFailed, Wording};
-use crate::backend::{Backend, CheckpointsAsked, named};
+use crate::backend::{Backend, CheckpointsAsked, named, recovery};
 use crate::error::{Failure, Result};
 use crate::output::{JobBar, count, excerpt, printable, shell_word, words};
 
@@ -194,6 +194,7 @@ fn changes_of(form: &FilesForm, whole: &str) -> Result<String> {
         shown.push(format!("… {} more: {whole}", count((lines.len() - LINES) as u64, "line")));
     }
     shown.push(printable(&plan.summary()).into_owned());
+    shown.extend(recovery::first(form));
     Ok(shown.join("\n"))
 }
 
@@ -227,21 +228,24 @@ fn plan_files(
 
 /// Returns the conflicts that a job failed by.
 fn conflicts(failed: &JobFailed) -> Vec<PathConflict> {
-    let files = match failed.result.as_deref() {
-        Some(JobResult::Restore(form) | JobResult::Undo(form)) => form.files.clone(),
-        _ => None,
-    };
-    files
+    let form = failed.result.as_ref().and_then(|result| result.restore());
+    form.and_then(|form| form.files.clone())
         .and_then(|files| forms::plan_of_files(files).ok())
         .map(|it| it.conflicts)
         .unwrap_or_default()
 }
 
-/// Returns the failure of a job, with the first conflict.
+/// Returns the failure of a job, with the recovery that preceded it and the first conflict.
 fn worded(failed: JobFailed, at: &str) -> Failure {
-    match conflicts(&failed).first() {
+    let form = failed.result.as_ref().and_then(|result| result.restore());
+    let recovered = form.and_then(|form| form.recovered.as_ref()).map(recovered_text);
+    let failure = match conflicts(&failed).first() {
         Some(conflict) => Failure::new(format!("{}: {conflict}", failed.failure)),
         None => failed.worded(&Wording { address: Some(at), ..Wording::default() }),
+    };
+    match recovered {
+        Some(recovered) => failure.at(recovered),
+        None => failure,
     }
 }
 

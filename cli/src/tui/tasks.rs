@@ -4,7 +4,6 @@ use std::cmp::Ordering;
 
 use milepost_api::{Listed, SummaryFilter, SummaryForm};
 
-use crate::output::printable;
 use crate::terminal::{Pages, ScrolledList};
 
 /// Maximum number of tasks in memory.

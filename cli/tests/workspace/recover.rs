@@ -89,10 +89,13 @@ fn what_a_restore_left_that_had_ended_is_cleared_up() {
 fn until_then_commands_that_take_nothing_back_say_what_to_do() {
     let place = cut_short();
     let before = held(&place, "work");
+    // A plan has what is done after the recovery.
+    let plan = place.say("rollback essay@first --dry-run");
+    said(&plan, "undone first");
+    assert!(plan.code == 0 && plan.out.contains("gone.txt"), "{plan:?}");
     for command in [
         "mark essay here",
         "record --task essay --user ada more.jsonl",
-        "rollback essay@first --dry-run",
         "undo essay --dry-run",
         "cleanup --keep 1 --yes",
         "delete essay --yes",
@@ -151,6 +154,27 @@ fn a_command_that_writes_takes_back_first_what_was_interrupted() {
     assert!(place.path("work/gone.txt").exists());
     place.say("undo essay").ok();
     assert_eq!(held(&place, "work"), before);
+}
+
+#[test]
+fn a_restore_of_another_folder_leaves_what_was_interrupted_and_names_it() {
+    let place = cut_short();
+    fs::create_dir(place.path("other")).unwrap();
+    let before = held(&place, "work");
+    for command in
+        ["rollback essay@first --files other --moved", "restore essay@first --files other"]
+    {
+        for command in [command.to_owned(), format!("{command} --dry-run")] {
+            let ran = place.say(&command);
+            assert_eq!(ran.code, 1, "{command}: {ran:?}");
+            assert!(
+                ran.err.contains("was interrupted in ") && ran.err.contains("/work"),
+                "{ran:?}"
+            );
+            assert!(ran.err.contains("`milepost recover essay`"), "{ran:?}");
+        }
+    }
+    assert_eq!((held(&place, "work"), held(&place, "other").is_empty()), (before, true));
 }
 
 #[test]

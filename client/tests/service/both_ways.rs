@@ -68,6 +68,11 @@ impl BothWays {
             (Err(here), Err(there)) => {
                 assert_eq!(here.to_string(), there.detail(), "{}", C::ID);
                 assert_eq!(kind_of(&here), there.kind(), "{}", C::ID);
+                let remedy = match &here {
+                    milepost_service::Error::Restore(failure) => failure.remedy.as_ref(),
+                    _ => None,
+                };
+                assert_eq!(remedy, there.remedy(), "{}", C::ID);
             }
             (here, there) => panic!("{}: {here:?} here, {there:?} over HTTP", C::ID),
         }
@@ -83,15 +88,17 @@ impl BothWays {
 
 /// Returns the kind that a client gives to an error of an operation.
 fn kind_of(error: &milepost_service::Error) -> ErrorKind {
-    match error {
-        milepost_service::Error::Forbidden(_) => ErrorKind::Forbidden,
-        milepost_service::Error::TooMuch(_) => ErrorKind::TooLarge,
-        milepost_service::Error::Engine(error) => match error.kind() {
-            milepost::ErrorKind::NotFound => ErrorKind::NotFound,
-            milepost::ErrorKind::Invalid => ErrorKind::Invalid,
-            milepost::ErrorKind::Conflict => ErrorKind::Conflict,
-            _ => ErrorKind::Unavailable,
-        },
+    let error = match error {
+        milepost_service::Error::Forbidden(_) => return ErrorKind::Forbidden,
+        milepost_service::Error::TooMuch(_) => return ErrorKind::TooLarge,
+        milepost_service::Error::Engine(error) => error,
+        milepost_service::Error::Restore(failure) => &failure.error,
+    };
+    match error.kind() {
+        milepost::ErrorKind::NotFound => ErrorKind::NotFound,
+        milepost::ErrorKind::Invalid => ErrorKind::Invalid,
+        milepost::ErrorKind::Conflict => ErrorKind::Conflict,
+        _ => ErrorKind::Unavailable,
     }
 }
 
@@ -308,6 +315,28 @@ async fn reads_of_states_are_the_same_in_this_process_and_over_http() {
 
 fn restore(to: &str, scope: Option<Scope>) -> RestoreAsked {
     RestoreAsked { to: to.to_owned(), scope, folder: None, choices: None, description: None }
+}
+
+#[tokio::test]
+async fn a_refused_restore_of_files_says_the_same_in_this_process_and_over_http() {
+    let mut both = BothWays::new(Served::with_files().await);
+    let draft = both.served.folder().join("draft.md");
+    std::fs::write(&draft, "# Two\n").unwrap();
+    for folder in [both.served.folder(), "/nowhere".into(), "relative".into()] {
+        for to in ["essay@files", "essay@one", "none"] {
+            let asked =
+                RestoreAsked { folder: Some(folder.clone()), ..restore(to, Some(Scope::All)) };
+            both.compare(Restore::new(asked)).await;
+        }
+    }
+    assert_eq!(std::fs::read_to_string(draft).unwrap(), "# Two\n");
+    let asked = RestoreAsked {
+        folder: Some(both.served.folder()),
+        ..restore("essay@files", Some(Scope::All))
+    };
+    let refused = both.client.call(&Restore::new(asked)).await.unwrap_err();
+    let files = refused.result().unwrap().files.as_ref().unwrap();
+    assert_eq!(files["conflicts"][0]["path"], "draft.md");
 }
 
 #[tokio::test]

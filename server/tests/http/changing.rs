@@ -16,7 +16,10 @@ pub struct Three {
 
 impl Three {
     pub fn new() -> Self {
-        let served = Served::new();
+        Self::on(Served::new())
+    }
+
+    pub fn on(served: Served) -> Self {
         served.task("hers", "ana", 0);
         served.task("his", "bob", 0);
         Self {

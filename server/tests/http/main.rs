@@ -14,6 +14,7 @@ mod events;
 mod files;
 mod hostile;
 mod imports;
+mod interrupted;
 mod jobs;
 mod kept;
 mod limited;

@@ -52,6 +52,11 @@ impl Served {
     /// The store in a folder.
     pub fn of(dir: tempfile::TempDir, options: ServerOptions) -> Self {
         let engine = Engine::open(dir.path(), Options::default()).unwrap();
+        Self::on(engine, dir, options)
+    }
+
+    /// A store, with its tokens in a folder.
+    pub fn on(engine: Engine, dir: tempfile::TempDir, options: ServerOptions) -> Self {
         let tokens = Tokens::of_store(dir.path());
         let clock = ManualClock::at(NOW_US);
         let server = Server::with_clock(&engine, tokens.clone(), options, clock).unwrap();

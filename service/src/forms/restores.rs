@@ -19,6 +19,7 @@ pub fn restored(of: &Task) -> Result<RestoredForm> {
         files_lineage: of.files_lineage()?,
         files: None,
         kept: None,
+        recovered: None,
     })
 }
 

@@ -1,7 +1,12 @@
 //! Failures and their remedies.
 
+use std::fmt;
+
 use milepost::{Detail, Error, ErrorKind};
-use milepost_api::{JobResult, Remedy};
+use milepost_api::{JobResult, RecoveredFolder, Remedy};
+
+/// The maximum number of conflicts in a text.
+const CONFLICTS: usize = 10;
 
 /// The result of a part of a job.
 pub type Result<T, E = JobFailure> = std::result::Result<T, E>;
@@ -48,9 +53,50 @@ impl From<Error> for JobFailure {
     }
 }
 
-impl std::fmt::Display for JobFailure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.error.fmt(f)
+/// Writes the error, after the recovery that preceded it and before conflicts and the command to
+/// run: for callers without words of their own.
+impl fmt::Display for JobFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let form = self.result.as_ref().and_then(|result| result.restore());
+        if let Some(recovered) = form.and_then(|form| form.recovered.as_ref()) {
+            write!(f, "{}; ", recovered_text(recovered))?;
+        }
+        self.error.fmt(f)?;
+        let files = form.and_then(|form| form.files.as_ref());
+        let conflicts = files.and_then(|files| files.get("conflicts")?.as_array());
+        for conflict in conflicts.into_iter().flatten().take(CONFLICTS) {
+            let field = |name| conflict.get(name).and_then(|value| value.as_str());
+            let path = field("path").map_or_else(String::new, |path| format!("`{path}`: "));
+            write!(f, "; {path}{}", field("text").unwrap_or_default())?;
+        }
+        match &self.remedy {
+            Some(Remedy::Recover { task }) if self.error.kind() == ErrorKind::Conflict => {
+                write!(f, ": `milepost recover {task}` with `--keep-mine` or `--theirs` decides")
+            }
+            Some(Remedy::Recover { task }) => write!(f, ": `milepost recover {task}` undoes it"),
+            Some(Remedy::NameBegun { task, folder: Some(folder) }) => {
+                let folder = String::from_utf8_lossy(folder.as_bytes());
+                write!(f, ": `milepost recover {task} --files {folder}` undoes it")
+            }
+            Some(Remedy::NameBegun { task, folder: None }) => write!(
+                f,
+                ": `milepost recover {task} --files DIR` undoes it where the folder was moved, and \
+                 `milepost recover {task} --give-up` leaves the folder as it is"
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Returns a sentence about an interrupted restore that other work ended first.
+pub fn recovered_text(recovered: &RecoveredFolder) -> String {
+    let shown = String::from_utf8_lossy(recovered.folder.as_bytes());
+    match (recovered.undone, &recovered.error) {
+        (true, _) => format!("the interrupted restore of {shown} is undone"),
+        (false, None) => format!("the interrupted restore of {shown} is finished"),
+        (false, Some(error)) => {
+            format!("what a restore left in {shown} is not cleared up yet: {error}")
+        }
     }
 }
 

@@ -69,7 +69,7 @@ pub(crate) fn of_task(
 }
 
 /// Returns `true` if nothing is at a path.
-fn is_gone(folder: &Path) -> bool {
+pub(crate) fn is_gone(folder: &Path) -> bool {
     std::fs::symlink_metadata(folder).is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound)
 }
 

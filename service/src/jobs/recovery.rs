@@ -1,7 +1,8 @@
-//! The interrupted restore of a task. Work that writes to a task first takes it back.
+//! The interrupted restore of a task. Work that writes to a task first undoes it.
 //!
 //! A restore is undone if its folder is still in place, and no later change conflicts with that.
-//! Otherwise the task stays blocked, until a recovery ends the restore.
+//! Otherwise the task stays blocked, until a recovery ends the restore. A restore with a folder
+//! undoes only one that began in the same folder.
 
 use std::path::PathBuf;
 
@@ -12,7 +13,7 @@ use milepost_api::{RecoveredFolder, Remedy};
 use milepost_workspace::{Choices, PathBytes, Workspace, WorkspaceOptions};
 
 use crate::jobs::failure::{JobFailure, Result};
-use crate::jobs::folder::{named, place};
+use crate::jobs::folder::{self, is_gone, named, place};
 use crate::jobs::own::is_own;
 
 /// Name of a folder as a participant of a restore.
@@ -21,7 +22,7 @@ const WORKSPACE: &str = "workspace";
 /// Restores that were interrupted before a job.
 #[derive(Debug, Default)]
 pub struct Recovered {
-    /// The restore that blocked the task, also if it stays pending.
+    /// The restore that was pending, if it was undone.
     pub pending: Option<PendingRestore>,
     /// The work that was done in its folder.
     pub folder: Option<RecoveredFolder>,
@@ -41,66 +42,112 @@ pub fn recover(
     task: &Task,
     at: Option<(&Workspace, &Choices)>,
 ) -> Result<Recovered> {
-    let pending = pending(engine, task)?;
     if !is_own(engine, task.id())? {
-        return Ok(Recovered { pending: None, folder: None });
+        return Ok(Recovered::default());
     }
-    let Some(restore) = &pending else {
-        let folder = at.and_then(|at| clear_up(engine, task, at));
-        return Ok(Recovered { pending, folder });
+    let pending = pending(engine, task)?;
+    let (none, found) = (Choices::default(), pending.as_ref().and_then(where_it_was));
+    let at = match (&pending, at) {
+        (Some(restore), _) if !is_of_folder_only(restore) => None,
+        (Some(restore), Some((workspace, _))) if workspace.began(restore)? => at,
+        (Some(_), _) => found.as_ref().map(|workspace| (workspace, &none)),
+        (None, at) => at,
     };
-    // Another participant belongs to its own program.
-    let parts = &restore.begun.parts;
-    if parts.iter().any(|part| part.participant != WORKSPACE) {
-        return Ok(Recovered { pending: None, folder: None });
+    match at {
+        Some(at) => recover_at(engine, task, pending, at),
+        None => Ok(Recovered::default()),
     }
-    let none = Choices::default();
-    let found;
-    let (workspace, choices) = match at {
-        Some((workspace, choices)) if workspace.began(restore)? => (workspace, choices),
-        _ => match where_it_was(restore) {
-            Some(there) => {
-                found = there;
-                (&found, &none)
-            }
-            None => return Ok(Recovered { pending: None, folder: None }),
-        },
-    };
-    workspace.recover(engine, task.id(), choices).map_err(|error| {
-        let failure = failed(error, task.id());
-        let error = failure.error.at("an interrupted restore cannot be undone");
-        JobFailure { error, ..failure }
-    })?;
-    let folder =
-        RecoveredFolder { folder: named(workspace.folder()), taken_back: true, error: None };
-    Ok(Recovered { pending, folder: Some(folder) })
 }
 
-/// Clears up the remains of a restore that had ended in a folder. The task is not blocked by them.
-fn clear_up(
+/// Undoes the restore of a task that was interrupted in the folder of a restore, as [`recover`]
+/// does. A missing folder is created.
+///
+/// # Errors
+///
+/// As [`first`] and [`recover`].
+pub(crate) fn recover_in(
     engine: &Engine,
     task: &Task,
-    (workspace, choices): (&Workspace, &Choices),
-) -> Option<RecoveredFolder> {
-    let error = match workspace.recover(engine, task.id(), choices) {
-        Ok(recovery) if recovery.finished => None,
-        Ok(_) => return None,
-        Err(error) => Some(error.to_string()),
-    };
-    Some(RecoveredFolder { folder: named(workspace.folder()), taken_back: false, error })
+    at: (&Workspace, &Choices),
+) -> Result<Recovered> {
+    let pending = first(engine, task, Some(at.0))?;
+    folder::make(at.0)?;
+    match is_own(engine, task.id())? {
+        true => recover_at(engine, task, pending, at),
+        false => Ok(Recovered::default()),
+    }
 }
 
-/// Fails while a restore is pending: its folder is in no defined state, and cannot be planned from.
-pub(crate) fn none(engine: &Engine, task: &Task) -> Result<()> {
-    if pending(engine, task)?.is_none() {
-        return Ok(());
+/// Undoes the restore that was interrupted in a folder. Without one, remains of a restore that had
+/// ended there are removed: they do not block the task.
+fn recover_at(
+    engine: &Engine,
+    task: &Task,
+    pending: Option<PendingRestore>,
+    (workspace, choices): (&Workspace, &Choices),
+) -> Result<Recovered> {
+    let folder = named(workspace.folder());
+    let done = |undone, error| Some(RecoveredFolder { folder, undone, error });
+    let folder = match workspace.recover(engine, task.id(), choices) {
+        Ok(recovery) if !recovery.undone && !recovery.finished => None,
+        Ok(recovery) => done(recovery.undone, None),
+        Err(error) if pending.is_none() => done(false, Some(error.to_string())),
+        Err(error) => {
+            let failure = failed(error, task.id());
+            let error = failure.error.at("an interrupted restore cannot be undone");
+            return Err(JobFailure { error, ..failure });
+        }
+    };
+    Ok(Recovered { pending, folder })
+}
+
+/// Returns the interrupted restore that a restore of a folder undoes first: one that began there.
+///
+/// # Errors
+///
+/// `Unavailable`: it began in another folder, or is not undone without a request.
+pub(crate) fn first(
+    engine: &Engine,
+    task: &Task,
+    workspace: Option<&Workspace>,
+) -> Result<Option<PendingRestore>> {
+    let Some(restore) = pending(engine, task)? else {
+        return Ok(None);
+    };
+    let is_here = match workspace.filter(|workspace| !is_gone(workspace.folder())) {
+        Some(workspace) => workspace.began(&restore)?,
+        None => false,
+    };
+    match is_here && is_of_folder_only(&restore) && is_own(engine, task.id())? {
+        true => Ok(Some(restore)),
+        false => Err(blocked(engine, &restore)?),
     }
-    let task = task.id();
-    let text = format!(
-        "a restore of {task} was interrupted: the folder is neither as it was nor as it should be"
-    );
-    let remedy = Remedy::Recover { task: task.to_owned() };
-    Err(JobFailure::new(ErrorKind::Unavailable, text).remedy(remedy))
+}
+
+/// Returns the failure of work that does not undo a pending restore: names its folder and the next
+/// step.
+pub(crate) fn blocked(engine: &Engine, restore: &PendingRestore) -> Result<JobFailure> {
+    let task = &restore.task;
+    let name = |folder| Remedy::NameBegun { task: task.clone(), folder };
+    let recover = Remedy::Recover { task: task.clone() };
+    let folder = begun_in(restore);
+    let shown = folder.as_ref().map_or_else(String::new, |it| format!(" in {}", it.display()));
+    let (why, remedy) = match folder {
+        Some(folder) if !is_own(engine, task)? => {
+            (", and is undone only on request", name(Some(named(&folder))))
+        }
+        Some(folder) if !folder.is_dir() => (", which is no folder now", name(None)),
+        Some(_) if where_it_was(restore).is_none() => (", which is another folder now", name(None)),
+        _ => ("", recover),
+    };
+    let text = format!("a restore of {task} was interrupted{shown}{why}");
+    Ok(JobFailure::new(ErrorKind::Unavailable, text).remedy(remedy))
+}
+
+/// Returns `true` if nothing but a folder took part. Another participant belongs to its own
+/// program.
+fn is_of_folder_only(restore: &PendingRestore) -> bool {
+    restore.begun.parts.iter().all(|part| part.participant == WORKSPACE)
 }
 
 /// Converts the error of undoing a restore.

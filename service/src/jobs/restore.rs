@@ -1,15 +1,18 @@
 //! Restores of a folder to a point, and undos.
 
-use milepost::{Detail, Engine, Error, ErrorKind, Scope, Task};
-use milepost_api::{FilesAsked, FilesForm, JobResult, Remedy, RestoredForm, UndoAsked};
-use milepost_workspace::{Plan, RestoreReport, Workspace};
+use milepost::restore::PendingRestore;
+use milepost::{Detail, Engine, Error, ErrorKind, Point, Scope, Task};
+use milepost_api::{
+    FilesAsked, FilesForm, FolderAsked, JobResult, RecoveredFolder, Remedy, RestoredForm, UndoAsked,
+};
+use milepost_workspace::{Choices, PathBytes, Plan, RestoreReport, Snapshot, Workspace};
 
 use crate::forms;
 use crate::jobs::Told;
 use crate::jobs::failure::{JobFailure, Result};
 use crate::jobs::folder::{self, captured_at, choices, named};
 use crate::jobs::progress::watched;
-use crate::jobs::recovery::{self, Recovered};
+use crate::jobs::recovery;
 
 /// Restores a folder to a point: its files, or all.
 pub(crate) fn run(engine: &Engine, asked: &FilesAsked, told: Told<'_>) -> Result<JobResult> {
@@ -17,41 +20,14 @@ pub(crate) fn run(engine: &Engine, asked: &FilesAsked, told: Told<'_>) -> Result
         let text = "a job restores a folder: `scope` is `files` or `all`";
         return Err(JobFailure::new(ErrorKind::Invalid, text));
     }
-    let to = engine.point(&asked.to)?;
-    let task = engine.task(&to.task)?;
-    let capture = captured_at(engine, &to)?.ok_or_else(|| {
-        let text = format!("no folder was captured before {}", asked.to);
-        let remedy = Remedy::Capture { task: to.task.clone() };
-        JobFailure::new(ErrorKind::NotFound, text).remedy(remedy)
-    })?;
-    let workspace = folder::of_task(engine, &to.task, &asked.files, Some(&capture))?;
-    let choices = choices(&asked.files);
-    if asked.files.dry_run {
-        recovery::none(engine, &task)?;
-        let plan = workspace.plan(engine, &to, &choices)?;
-        refuse_conflicts(&task, &workspace, &plan, JobResult::Restore)?;
-        return planned(&task, &workspace, &plan, Recovered::default()).map(JobResult::Restore);
-    }
-    folder::make(&workspace)?;
-    let recovered = recovery::recover(engine, &task, Some((&workspace, &choices)))?;
-    recovery::none(engine, &task)?;
-    // All conflicts are known before anything is recorded.
-    let plan = workspace.plan(engine, &to, &choices)?;
-    refuse_conflicts(&task, &workspace, &plan, JobResult::Restore)?;
-    let description = asked.description.as_deref();
-    let restore = || workspace.restore(engine, &to, asked.scope, description, &choices);
-    let went = watched(&workspace, "restore", told, restore).map_err(in_the_way)?;
-    restored(&workspace, went, recovered).map(JobResult::Restore)
+    FolderRestore::to(engine, engine.point(&asked.to)?, asked)?.job(asked.files.dry_run, told)
 }
 
 /// Undoes the last restore or switch of a task, with the folder if it restored one.
 pub(crate) fn undo(engine: &Engine, asked: &UndoAsked, told: Told<'_>) -> Result<JobResult> {
     let task = engine.task(&asked.task)?;
-    if asked.files.dry_run {
-        recovery::none(engine, &task)?;
-    }
     match engine.undo(task.id()).restores_files()? {
-        true => with_folder(engine, &task, asked, told),
+        true => FolderRestore::undo(engine, task, &asked.files)?.job(asked.files.dry_run, told),
         false => state_only(engine, &task, asked),
     }
 }
@@ -60,72 +36,208 @@ pub(crate) fn undo(engine: &Engine, asked: &UndoAsked, told: Told<'_>) -> Result
 fn state_only(engine: &Engine, task: &Task, asked: &UndoAsked) -> Result<JobResult> {
     let id = task.id();
     if asked.files.is_given() {
-        recovery::none(engine, task)?;
-        let text = format!("the last restore of {id} took no files back");
-        let remedy = Remedy::UndoState { task: id.to_owned() };
-        return Err(JobFailure::new(ErrorKind::Invalid, text).remedy(remedy));
+        recovery::first(engine, task, None)?;
+        return Err(restored_no_files(id));
     }
     let recovered = recovery::recover(engine, task, None)?;
-    refuse_another(&recovered, id)?;
-    let now = engine.undo(id).run().map_err(|error| nothing(error, id))?;
-    Ok(JobResult::Undo(FilesForm {
-        task: id.to_owned(),
-        folder: None,
-        files: None,
-        restored: Some(forms::restored(&now)?),
-        recovered: recovered.folder,
-    }))
-}
-
-/// Undoes a restore of a folder.
-fn with_folder(
-    engine: &Engine,
-    task: &Task,
-    asked: &UndoAsked,
-    told: Told<'_>,
-) -> Result<JobResult> {
-    let id = task.id();
-    let capture = captured_at(engine, &task.point(task.head()?.next)?)?;
-    let workspace = folder::of_task(engine, id, &asked.files, capture.as_ref())?;
-    let choices = choices(&asked.files);
-    if !asked.files.dry_run {
-        folder::make(&workspace)?;
-    }
-    let recovered = match asked.files.dry_run {
-        true => Recovered::default(),
-        false => recovery::recover(engine, task, Some((&workspace, &choices)))?,
+    let form = state_form(id, recovered.folder);
+    let undone = match recovered.pending {
+        Some(pending) if pending.begun.undoes.is_none() => Err(nothing_more(id)),
+        _ => engine.undo(id).run().map_err(|error| nothing(error, id)),
     };
-    refuse_another(&recovered, id)?;
-    recovery::none(engine, task)?;
-    let plan = workspace.plan_undo(engine, id, &choices).map_err(|error| nothing(error, id))?;
-    refuse_conflicts(task, &workspace, &plan, JobResult::Undo)?;
-    if asked.files.dry_run {
-        return planned(task, &workspace, &plan, recovered).map(JobResult::Undo);
+    match undone {
+        Ok(now) => {
+            Ok(JobResult::Undo(FilesForm { restored: Some(forms::restored(&now)?), ..form }))
+        }
+        Err(failure) if form.recovered.is_some() => Err(failure.result(JobResult::Undo(form))),
+        Err(failure) => Err(failure),
     }
-    let undo = || workspace.undo(engine, id, &choices);
-    let went = watched(&workspace, "undo", told, undo).map_err(in_the_way)?;
-    restored(&workspace, went, recovered).map(JobResult::Undo)
 }
 
-/// Fails if an interrupted restore was just undone: an undo would then revert the restore before
-/// that one. An interrupted undo is done again.
-fn refuse_another(recovered: &Recovered, task: &str) -> Result<()> {
-    match &recovered.pending {
-        Some(pending) if pending.begun.undoes.is_none() => {
-            let text = "nothing more was undone: it would be the restore before that one";
-            let remedy = Remedy::LookAgain { task: task.to_owned() };
-            let form = FilesForm {
-                task: task.to_owned(),
-                folder: None,
-                files: None,
-                restored: None,
-                recovered: recovered.folder.clone(),
-            };
-            let failure = JobFailure::new(ErrorKind::Conflict, text).remedy(remedy);
-            Err(failure.result(JobResult::Undo(form)))
-        }
-        _ => Ok(()),
+/// The target of a restore with a folder.
+enum Target<'a> {
+    /// A point, with the scope and the purpose of the new lineage.
+    Point(Point, Scope, Option<&'a str>),
+    /// The lineage before the last restore.
+    Before,
+}
+
+/// A restore with a folder, or the undo of one.
+pub(crate) struct FolderRestore<'a> {
+    engine: &'a Engine,
+    task: Task,
+    workspace: Workspace,
+    choices: Choices,
+    target: Target<'a>,
+    /// The interrupted restore that was ended first.
+    pub(crate) recovered: Option<RecoveredFolder>,
+    /// The folder of a plan, if an interrupted restore is undone in it first.
+    pub(crate) recovers: Option<PathBytes>,
+}
+
+impl<'a> FolderRestore<'a> {
+    /// Finds the folder of a restore to a point.
+    pub(crate) fn to(engine: &'a Engine, to: Point, asked: &'a FilesAsked) -> Result<Self> {
+        let capture = captured_at(engine, &to)?.ok_or_else(|| {
+            let text = format!("no folder was captured before {}", asked.to);
+            let remedy = Remedy::Capture { task: to.task.clone() };
+            JobFailure::new(ErrorKind::NotFound, text).remedy(remedy)
+        })?;
+        let task = engine.task(&to.task)?;
+        let target = Target::Point(to, asked.scope, asked.description.as_deref());
+        Self::of((engine, task), &asked.files, Some(&capture), target)
     }
+
+    /// Finds the folder of the undo of a task's last restore, which restored files.
+    pub(crate) fn undo(engine: &'a Engine, task: Task, files: &FolderAsked) -> Result<Self> {
+        let capture = captured_at(engine, &task.point(task.head()?.next)?)?;
+        Self::of((engine, task), files, capture.as_ref(), Target::Before)
+    }
+
+    fn of(
+        (engine, task): (&'a Engine, Task),
+        files: &FolderAsked,
+        capture: Option<&Snapshot>,
+        target: Target<'a>,
+    ) -> Result<Self> {
+        let workspace = folder::of_task(engine, task.id(), files, capture)?;
+        let (choices, recovered, recovers) = (choices(files), None, None);
+        Ok(Self { engine, task, workspace, choices, target, recovered, recovers })
+    }
+
+    /// Returns the effects without changing anything.
+    ///
+    /// # Errors
+    ///
+    /// As [`FolderRestore::run`], but for conflicts, which are in the plan.
+    pub(crate) fn plan(&mut self) -> Result<Plan> {
+        if let Some(pending) = recovery::first(self.engine, &self.task, Some(&self.workspace))? {
+            if self.is_of_another(&pending) {
+                return Err(recovery::blocked(self.engine, &pending)?);
+            }
+            self.recovers = Some(named(self.workspace.folder()));
+        }
+        self.planned()
+    }
+
+    /// Restores. A restore that was interrupted in the folder is undone first.
+    ///
+    /// # Errors
+    ///
+    /// `Conflict`: paths are in the way; the result has the plan. `Unavailable`: a restore of the
+    /// task was interrupted in another folder. Errors of the workspace and the engine. After a
+    /// recovery, the result of each error names it.
+    pub(crate) fn run(&mut self, told: Told<'_>) -> Result<RestoreReport> {
+        let at = (&self.workspace, &self.choices);
+        let recovered = recovery::recover_in(self.engine, &self.task, at)?;
+        self.recovered = recovered.folder;
+        let done = match recovered.pending {
+            Some(pending) if self.is_of_another(&pending) => Err(nothing_more(self.task.id())),
+            _ => self.done(told),
+        };
+        done.or_else(|failure| match &failure.result {
+            None if self.recovered.is_some() => Err(failure.result(self.result(None)?)),
+            _ => Err(failure),
+        })
+    }
+
+    /// Does the restore as a job, or plans it.
+    fn job(mut self, dry_run: bool, told: Told<'_>) -> Result<JobResult> {
+        if dry_run {
+            let plan = self.plan()?;
+            self.refuse_conflicts(&plan)?;
+            return self.result(Some((&plan, None)));
+        }
+        let RestoreReport { task, plan, kept, .. } = self.run(told)?;
+        let restored = RestoredForm { kept: Some(kept), ..forms::restored(&task)? };
+        self.result(Some((&plan, Some(restored))))
+    }
+
+    fn planned(&self) -> Result<Plan> {
+        let Self { engine, workspace, choices, .. } = self;
+        match &self.target {
+            Target::Point(to, ..) => Ok(workspace.plan(engine, to, choices)?),
+            Target::Before => {
+                let id = self.task.id();
+                workspace.plan_undo(engine, id, choices).map_err(|error| nothing(error, id))
+            }
+        }
+    }
+
+    fn done(&self, told: Told<'_>) -> Result<RestoreReport> {
+        // All conflicts are known before anything is recorded.
+        self.refuse_conflicts(&self.planned()?)?;
+        let Self { engine, workspace, choices, .. } = self;
+        let done = match &self.target {
+            Target::Point(to, scope, description) => watched(workspace, "restore", told, || {
+                workspace.restore(engine, to, *scope, *description, choices)
+            }),
+            Target::Before => {
+                watched(workspace, "undo", told, || workspace.undo(engine, self.task.id(), choices))
+            }
+        };
+        done.or_else(|error| {
+            let failure = in_the_way(error);
+            match (&failure.remedy, self.planned()) {
+                // A path was changed since the plan.
+                (Some(Remedy::Choose), Ok(plan)) => {
+                    Err(failure.result(self.result(Some((&plan, None)))?))
+                }
+                _ => Err(failure),
+            }
+        })
+    }
+
+    /// Returns `true` for an undo while a restore is pending: after its recovery, it would revert
+    /// the restore before that one. An interrupted undo is done again.
+    fn is_of_another(&self, pending: &PendingRestore) -> bool {
+        matches!(self.target, Target::Before) && pending.begun.undoes.is_none()
+    }
+
+    /// Fails if a plan has conflicts, with the plan as the result.
+    fn refuse_conflicts(&self, plan: &Plan) -> Result<()> {
+        if plan.conflicts.is_empty() {
+            return Ok(());
+        }
+        let text = format!("{} in {}", plan.summary(), self.workspace.folder().display());
+        let failure = JobFailure::new(ErrorKind::Conflict, text).remedy(Remedy::Choose);
+        Err(failure.result(self.result(Some((plan, None)))?))
+    }
+
+    /// Returns the result of a job: a plan, and the task after it if it was carried out.
+    fn result(&self, plan: Option<(&Plan, Option<RestoredForm>)>) -> Result<JobResult> {
+        let (plan, restored) = plan.unzip();
+        let form = FilesForm {
+            folder: Some(named(self.workspace.folder())),
+            files: plan.map(forms::files_plan).transpose()?,
+            restored: restored.flatten(),
+            recovers: self.recovers.clone(),
+            ..state_form(self.task.id(), self.recovered.clone())
+        };
+        Ok(match self.target {
+            Target::Point(..) => JobResult::Restore(form),
+            Target::Before => JobResult::Undo(form),
+        })
+    }
+}
+
+/// Returns the form of work without a folder, of which nothing was done.
+fn state_form(task: &str, recovered: Option<RecoveredFolder>) -> FilesForm {
+    let (task, folder, files, restored, recovers) = (task.to_owned(), None, None, None, None);
+    FilesForm { task, folder, files, restored, recovered, recovers }
+}
+
+/// Returns the failure of an undo after the recovery of a restore.
+fn nothing_more(task: &str) -> JobFailure {
+    let text = "nothing more was undone: it would be the restore before that one";
+    let remedy = Remedy::LookAgain { task: task.to_owned() };
+    JobFailure::new(ErrorKind::Conflict, text).remedy(remedy)
+}
+
+/// Returns the failure of an undo with a folder after a restore without one.
+pub(crate) fn restored_no_files(task: &str) -> JobFailure {
+    let text = format!("the last restore of {task} took no files back");
+    JobFailure::new(ErrorKind::Invalid, text).remedy(Remedy::UndoState { task: task.to_owned() })
 }
 
 /// Converts the error of an undo: there is nothing to undo, or a cleanup dropped the lineage.
@@ -146,43 +258,4 @@ fn in_the_way(error: Error) -> JobFailure {
         ErrorKind::Conflict if !is_told => JobFailure::from(error).remedy(Remedy::Choose),
         _ => error.into(),
     }
-}
-
-/// Fails if a plan has conflicts, with the plan as the result.
-fn refuse_conflicts(
-    task: &Task,
-    workspace: &Workspace,
-    plan: &Plan,
-    result: fn(FilesForm) -> JobResult,
-) -> Result<()> {
-    if plan.conflicts.is_empty() {
-        return Ok(());
-    }
-    let text = format!("{} in {}", plan.summary(), workspace.folder().display());
-    let form = planned(task, workspace, plan, Recovered::default())?;
-    let failure = JobFailure::new(ErrorKind::Conflict, text).remedy(Remedy::Choose);
-    Err(failure.result(result(form)))
-}
-
-/// Returns a plan of which nothing was done.
-fn planned(
-    task: &Task,
-    workspace: &Workspace,
-    plan: &Plan,
-    recovered: Recovered,
-) -> Result<FilesForm> {
-    Ok(FilesForm {
-        task: task.id().to_owned(),
-        folder: Some(named(workspace.folder())),
-        files: Some(forms::files_plan(plan)?),
-        restored: None,
-        recovered: recovered.folder,
-    })
-}
-
-/// Returns a restore that was done.
-fn restored(workspace: &Workspace, went: RestoreReport, recovered: Recovered) -> Result<FilesForm> {
-    let form = planned(&went.task, workspace, &went.plan, recovered)?;
-    let restored = RestoredForm { kept: Some(went.kept), ..forms::restored(&went.task)? };
-    Ok(FilesForm { restored: Some(restored), ..form })
 }

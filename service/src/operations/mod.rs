@@ -22,7 +22,6 @@ mod restores;
 mod runs;
 mod stats;
 mod tasks;
-mod workspace_folder;
 
 use milepost::{Error, Result};
 

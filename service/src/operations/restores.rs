@@ -2,46 +2,54 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use milepost::state::Changes;
-use milepost::{Detail, Error, ErrorKind, LineageId, Point, Scope};
+use milepost::{Detail, Engine, Error, ErrorKind, LineageId, Point, Scope};
 use milepost_api::calls::{Folders, PlanRestore, PlanUndo, Redo, Restore, Switch, Undo};
 use milepost_api::{
-    ChangesForm, FolderForm, FoldersForm, RestoreAsked, RestorePlanForm, RestoredForm,
-    UndoFolderAsked, micros,
+    ChangesForm, ChoicesAsked, FilesAsked, FolderAsked, FolderForm, FoldersForm, RestoreAsked,
+    RestorePlanForm, RestoredForm, UndoFolderAsked, micros,
 };
-use milepost_workspace::{Plan, RestoreReport, Snapshot};
+use milepost_workspace::Snapshot;
 
-use super::workspace_folder::WorkspaceFolder;
 use crate::error::OperationResult;
 use crate::forms;
+use crate::jobs::{FolderRestore, restored_no_files};
 use crate::serve::Serve;
 use crate::view::View;
 
 /// The maximum number of state changes of a plan.
 const CHANGES: usize = 1000;
 
-/// Resolves the point to restore, the scope and the folder.
+/// Resolves the point to restore, and the folder's part of the request unless files stay.
 fn resolve<'a>(
     asked: &RestoreAsked,
     view: &View<'a>,
-) -> OperationResult<(Point, Scope, Option<WorkspaceFolder<'a>>)> {
+) -> OperationResult<(Point, Option<(&'a Engine, FilesAsked)>)> {
     if !asked.has_files() {
         if asked.folder.is_some() || asked.choices.is_some() {
             let text = "`folder` and `choices` are for the scopes `files` and `all`";
             return Err(Error::invalid(text).into());
         }
-        return Ok((view.point(&asked.to)?, Scope::State, None));
+        return Ok((view.point(&asked.to)?, None));
     }
     let engine = view.whole("files go back for admins: `state` is for all")?;
-    let Some(folder) = &asked.folder else {
+    if asked.folder.is_none() {
         return Err(Error::invalid("name the folder whose files go back in `folder`").into());
+    }
+    let files = FilesAsked {
+        to: asked.to.clone(),
+        scope: asked.scope.unwrap_or(Scope::State),
+        files: folder_asked(asked.folder.clone(), asked.choices.clone()),
+        description: asked.description.clone(),
     };
-    let point = view.point(&asked.to)?;
-    let choices = forms::choices(asked.choices.clone().unwrap_or_default());
-    let folder = WorkspaceFolder::of(engine, &point, folder, choices)?;
-    Ok((point, asked.scope.unwrap_or(Scope::State), Some(folder)))
+    Ok((view.point(&asked.to)?, Some((engine, files))))
+}
+
+/// Returns a folder of a request. Home folders need `--anyway`, which only the command line has.
+fn folder_asked(folder: Option<PathBuf>, choices: Option<ChoicesAsked>) -> FolderAsked {
+    FolderAsked { folder, choices: choices.unwrap_or_default(), ..FolderAsked::default() }
 }
 
 /// Returns the effects of a restore to a point on the state, with those on files.
@@ -49,8 +57,9 @@ fn planned(
     view: &View<'_>,
     to: Point,
     scope: Scope,
-    files: Option<&Plan>,
+    mut folder: Option<FolderRestore<'_>>,
 ) -> OperationResult<RestorePlanForm> {
+    let files = folder.as_mut().map(FolderRestore::plan).transpose()?;
     let from = view.present(&to)?;
     let changes = match scope {
         Scope::Files => Changes::default(),
@@ -61,32 +70,37 @@ fn planned(
     let ChangesForm { items: changes, more } = forms::changes(changes);
     let (task, hashes) = (to.task.clone(), (view.hash_at(&from)?, view.hash_at(&to)?));
     let (from, to) = (forms::place(from, hashes.0), forms::place(to, hashes.1));
-    let files = files.map(forms::files_plan).transpose()?;
-    Ok(RestorePlanForm { task, scope, from, to, changes, more, files })
+    let files = files.as_ref().map(forms::files_plan).transpose()?;
+    let recovers = folder.and_then(|folder| folder.recovers);
+    Ok(RestorePlanForm { task, scope, from, to, changes, more, files, recovers })
 }
 
-/// Returns the answer of a restore with files.
-fn with_files(report: RestoreReport) -> milepost::Result<RestoredForm> {
-    forms::with_files(forms::restored(&report.task)?, &report.plan, report.kept)
+/// Restores with a folder, and answers.
+fn with_files(mut folder: FolderRestore<'_>) -> OperationResult<RestoredForm> {
+    let report = folder.run(&|_| {})?;
+    let form = forms::with_files(forms::restored(&report.task)?, &report.plan, report.kept)?;
+    Ok(RestoredForm { recovered: folder.recovered, ..form })
 }
 
 impl Serve for PlanRestore {
     fn serve(self, view: &View<'_>) -> OperationResult<RestorePlanForm> {
-        let (point, scope, folder) = resolve(&self.body, view)?;
-        let files = folder.map(|folder| folder.plan(&point)).transpose()?;
-        planned(view, point, scope, files.as_ref())
+        let (point, files) = resolve(&self.body, view)?;
+        let Some((engine, asked)) = files else {
+            return planned(view, point, Scope::State, None);
+        };
+        let folder = FolderRestore::to(engine, point.clone(), &asked)?;
+        planned(view, point, asked.scope, Some(folder))
     }
 }
 
 impl Serve for Restore {
     fn serve(self, view: &View<'_>) -> OperationResult<RestoredForm> {
-        let (point, scope, folder) = resolve(&self.body, view)?;
-        let description = self.body.description.as_deref();
-        if let Some(folder) = folder {
-            return Ok(with_files(folder.restore(&point, scope, description)?)?);
+        let (point, files) = resolve(&self.body, view)?;
+        if let Some((engine, asked)) = files {
+            return with_files(FolderRestore::to(engine, point, &asked)?);
         }
         let restore = view.restore(&point).conditions(view.conditions().clone());
-        let restored = match description {
+        let restored = match self.body.description {
             Some(description) => restore.description(description).run(),
             None => restore.run(),
         };
@@ -97,26 +111,25 @@ impl Serve for Restore {
 /// Error for callers of an undo with files who are no admins.
 const UNDO_FILES: &str = "an undo that takes files back is for admins";
 
-/// Returns the folder of an undo, which has to be one with files.
+/// Returns the undo with the folder of a request.
 fn undo_folder<'a>(
     asked: UndoFolderAsked,
     view: &View<'a>,
-    (target, takes_files): (&Point, bool),
-) -> OperationResult<Option<WorkspaceFolder<'a>>> {
+    (task, takes_files): (&str, bool),
+) -> OperationResult<Option<FolderRestore<'a>>> {
     if !asked.has_files() {
         return Ok(None);
     }
     let engine = view.whole(UNDO_FILES)?;
     if !takes_files {
-        let text = "the last restore took no files back: an undo leaves them";
-        return Err(Error::invalid(text).into());
+        return Err(restored_no_files(task).into());
     }
-    let Some(folder) = asked.folder else {
+    if asked.folder.is_none() {
         let text = "`choices` are about a folder: name it in `folder`";
         return Err(Error::invalid(text).into());
-    };
-    let choices = forms::choices(asked.choices.unwrap_or_default());
-    Ok(Some(WorkspaceFolder::of(engine, target, &folder, choices)?))
+    }
+    let files = folder_asked(asked.folder, asked.choices);
+    Ok(Some(FolderRestore::undo(engine, engine.task(task)?, &files)?))
 }
 
 impl Serve for PlanUndo {
@@ -126,10 +139,9 @@ impl Serve for PlanUndo {
         if takes_files {
             view.whole(UNDO_FILES)?;
         }
-        let folder = undo_folder(self.body, view, (&to, takes_files))?;
-        let files = folder.map(|folder| folder.plan_undo(&self.task)).transpose()?;
+        let folder = undo_folder(self.body, view, (&self.task, takes_files))?;
         let scope = if takes_files { Scope::All } else { Scope::State };
-        planned(view, to, scope, files.as_ref())
+        planned(view, to, scope, folder)
     }
 }
 
@@ -137,10 +149,8 @@ impl Serve for Undo {
     fn serve(self, view: &View<'_>) -> OperationResult<RestoredForm> {
         let undo = view.undo(&self.task).conditions(view.conditions().clone());
         let takes_files = undo.restores_files()?;
-        if self.body.has_files()
-            && let Some(folder) = undo_folder(self.body, view, (&undo.target()?, takes_files))?
-        {
-            return Ok(with_files(folder.undo(&self.task)?)?);
+        if let Some(folder) = undo_folder(self.body, view, (&self.task, takes_files))? {
+            return with_files(folder);
         }
         let undo = match view.whole(UNDO_FILES) {
             Err(forbidden) if takes_files => return Err(forbidden),

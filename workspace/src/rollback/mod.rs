@@ -32,10 +32,12 @@ use self::calls_since::look_at_calls;
 pub(crate) use self::dry_run::Dry;
 use self::participant::WorkspaceParticipant;
 use crate::capture::{self, Storage};
-use crate::chunks::Chunks;
+use crate::chunks::{Chunks, Contents};
 use crate::lock::{Lock, Use};
 use crate::plan::{Choices, ConflictWhy, PathConflict, Plan, Trees};
 use crate::plan::{look_at_folder, look_at_left_out, make};
+use crate::scan::ScanResult;
+use crate::tree;
 use crate::workspace::Workspace;
 
 /// Result of a restore that included the folder.
@@ -56,14 +58,15 @@ pub struct RestoreReport {
 #[non_exhaustive]
 pub struct Recovery {
     /// `true` if an unfinished restore was undone.
-    pub taken_back: bool,
+    pub undone: bool,
     /// `true` if leftovers of a completed restore were removed.
     pub finished: bool,
 }
 
 impl Workspace {
     /// Plans a restore of the folder to a point, with its conflicts. Changes neither the folder nor
-    /// the task.
+    /// the task. If a restore of the task was interrupted in the folder, the plan is for the time
+    /// after its recovery.
     ///
     /// # Errors
     ///
@@ -85,7 +88,7 @@ impl Workspace {
         );
         let dry = Dry::over(&chunks);
         let known = known.map(|Hash(root)| ChunkId(root));
-        let (taken, looked) = capture::store(&Storage {
+        let (taken, mut looked) = capture::store(&Storage {
             folder: self.folder(),
             options: self.options(),
             states: &Arc::default(),
@@ -99,6 +102,7 @@ impl Workspace {
             kept: None,
             cancel: engine.cancel(),
         })?;
+        self.look_behind_interrupted(engine, task.id(), &dry, &mut looked)?;
         let authors = self.authors(engine, &dry, (&task, to), &target, choices, looked.tree)?;
         let by_hand = match &authors {
             Some(_) => BTreeSet::new(),
@@ -111,7 +115,7 @@ impl Workspace {
                 contents: &dry,
                 last: taken.last.map(|(_, tree)| tree),
                 target: target.capture.tree,
-                says: crate::tree::Budget::of(&target.capture),
+                says: tree::Budget::of(&target.capture),
                 present: looked.tree,
                 skips: &looked.skips,
                 last_skips: &last_skips,
@@ -140,6 +144,28 @@ impl Workspace {
             preview.conflicts.push(conflict);
         }
         Ok(preview)
+    }
+
+    /// Replaces a scan of the folder by the capture from before an interrupted restore of the task,
+    /// which is undone first.
+    fn look_behind_interrupted(
+        &self,
+        engine: &Engine,
+        task: &str,
+        contents: &dyn Contents,
+        looked: &mut ScanResult,
+    ) -> Result<()> {
+        for pending in engine.restores().pending()? {
+            if pending.task == task
+                && !self.is_gone()
+                && self.began(&pending)?
+                && let Some(root) = record::present_of(&pending.begun)
+            {
+                let present = tree::capture(contents, &root)?;
+                (looked.tree, looked.skips) = (present.tree, tree::skips(contents, &present)?);
+            }
+        }
+        Ok(())
     }
 
     /// Plans the undo of a task's last restore, with its conflicts. Changes neither the folder nor
@@ -223,7 +249,7 @@ impl Workspace {
             if record::is_of(&pending.begun, self.folder()) || self.began(&pending)? {
                 let with = [Arc::clone(&participant) as Arc<dyn Participant>];
                 engine.restores().recover(&pending, &with)?;
-                recovery.taken_back = true;
+                recovery.undone = true;
             }
         }
         let leftover = participant.leftover_ids()?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use milepost::Scope;
-use milepost_api::{FilesAsked, FilesForm, FolderAsked, JobAsked, JobResult, PointForm, TaskForm};
+use milepost_api::{FilesAsked, FilesForm, FolderAsked, JobAsked, PointForm, TaskForm};
 use milepost_formats::session_description;
 use milepost_workspace::{ConflictWhy, LeftWhy, PathConflict, Plan, TreePath};
 
@@ -173,6 +173,7 @@ impl Route {
                     files: None,
                     restored: Some(restored),
                     recovered: None,
+                    recovers: None,
                 })
             }
             _ => {
@@ -221,10 +222,8 @@ impl Route {
 /// Returns the conflicts of a plan about whose changes they are, if these are all that is in the
 /// way.
 fn contested(failed: &JobFailed) -> Result<Vec<PathConflict>> {
-    let plan = match failed.result.as_deref() {
-        Some(JobResult::Restore(form)) => workspace_args::plan(form)?,
-        _ => None,
-    };
+    let form = failed.result.as_ref().and_then(|result| result.restore());
+    let plan = form.map(workspace_args::plan).transpose()?.flatten();
     let conflicts = plan.map(|plan| plan.conflicts).unwrap_or_default();
     let is_contested = |conflict: &PathConflict| {
         matches!(conflict.why, ConflictWhy::Outside | ConflictWhy::AuthorUnknown)
