@@ -75,8 +75,8 @@ mod tests;
 pub mod transfer;
 mod verification;
 
-pub use commit::append::{Append, Appended};
-pub use commit::each_keyed::KeyedEvent;
+pub use commit::append::Append;
+pub use commit::appended::{Appended, KeyedEvent};
 pub use commit::subscribe::Subscription;
 pub use handles::append::IntoAppend;
 pub use handles::engine::Engine;

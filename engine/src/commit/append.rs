@@ -1,4 +1,4 @@
-//! Appends and their results.
+//! Appends.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use milepost_store::tree_walk;
 use milepost_store::{Log, put_body, stored_apart};
 use smallvec::{SmallVec, smallvec};
 
-use crate::commit::committer::{CommitResult, LogAppend, Marked};
-use crate::commit::each_keyed::{EventKeys, KeyedEvent};
+use crate::commit::committer::LogAppend;
+use crate::commit::each_keyed::EventKeys;
 use crate::conditions::Conditions;
 use crate::context::Context;
 use crate::history::checkpoint::Mark;
@@ -448,62 +448,6 @@ from_bodies! {
     Application ArtifactsEdited CheckpointAttached ContextChanged ControlChanged DataAttached
     GuidanceGiven Message PhaseChanged PromptChanged RulesChanged StepFailed StepFinished
     StepStarted ToolCalled ToolReturned VariablesPatched WorkspaceCaptured
-}
-
-/// Result of an append.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Appended {
-    /// The offset of the first new event, or of the first given one if none is new.
-    pub first: Offset,
-    /// The number of new events, without the checkpoint.
-    pub count: u32,
-    /// The head after the last event, and after the checkpoint if there is one. The hash is zero if
-    /// the append was a repetition of one that has since been trimmed.
-    pub head: Head,
-    /// The checkpoint after the events.
-    pub checkpoint: Option<CheckpointId>,
-    /// The commit that made the events durable.
-    pub seq: Seq,
-    /// Set if an earlier append with the same key appended the events, or each event has its own
-    /// key and none is new. The head is then that after the last of the given events.
-    pub repeated: bool,
-    /// The place of each given event, in their order, if [each has its own
-    /// key](Append::each_keyed); otherwise empty.
-    pub events: Vec<KeyedEvent>,
-}
-
-/// A committed append and the mark that it made.
-#[derive(Debug, Clone)]
-pub(crate) struct Committed {
-    pub(crate) appended: Appended,
-    /// The mark; `None` if none was made, or if the append was a repetition.
-    pub(crate) marked: Option<Box<Marked>>,
-}
-
-impl Appended {
-    pub(crate) fn of(done: &CommitResult) -> Result<Self> {
-        let Some((first, head)) = done.appended.first().copied() else {
-            return Err(Error::invalid("an append without events"));
-        };
-        Ok(Self::at(done, first, head))
-    }
-
-    /// Returns the result of events after the event that opens their lineage.
-    pub(crate) fn behind_opening(done: &CommitResult) -> Result<Self> {
-        match done.appended.last().copied() {
-            Some((opened, head)) => Ok(Self::at(done, opened + 1, head)),
-            None => Err(Error::invalid("an append without events")),
-        }
-    }
-
-    fn at(done: &CommitResult, first: Offset, head: Head) -> Self {
-        let marks = u64::from(done.checkpoint.is_some());
-        let count = done.repeated.unwrap_or((head.next - first - marks) as u32);
-        let repeated = done.repeated.is_some();
-        let (seq, checkpoint, events) = (done.seq, done.checkpoint, Vec::new());
-        Self { first, count, head, checkpoint, seq, repeated, events }
-    }
 }
 
 #[cfg(all(test, not(shuttle)))]

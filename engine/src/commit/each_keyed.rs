@@ -23,22 +23,6 @@ pub(crate) struct EventKeys {
     pub(crate) new_up_to: Option<Offset>,
 }
 
-/// The place of an event that has its own key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct KeyedEvent {
-    /// The offset.
-    pub offset: Offset,
-    /// Set if the event existed already, under the same key.
-    pub repeated: bool,
-}
-
-impl KeyedEvent {
-    pub(crate) fn at(offset: Offset, repeated: bool) -> Self {
-        Self { offset, repeated }
-    }
-}
-
 /// The cause of the refusal of a request: a key of it has been used since it was looked for.
 #[derive(Debug)]
 struct KeyUsed;

@@ -2,6 +2,7 @@
 
 // tidy: names the parts
 pub(crate) mod append;
+pub(crate) mod appended;
 pub(crate) mod committer;
 pub(crate) mod conditions;
 pub(crate) mod dedup;

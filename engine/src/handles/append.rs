@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use milepost_codec::{Error, Result};
 
 use super::participation::Captured;
-use crate::commit::append::{Append, Appended, Committed};
+use crate::commit::append::Append;
+use crate::commit::appended::{Appended, Committed};
 use crate::conditions::Conditions;
 use crate::handles::lineage::Lineage;
 use crate::handles::task::Task;

@@ -2,9 +2,10 @@
 
 use milepost_codec::{Error, Head, Offset, Result};
 
-use crate::commit::append::{Append, Appended, Committed};
+use crate::commit::append::Append;
+use crate::commit::appended::{Appended, Committed, KeyedEvent};
 use crate::commit::dedup::KeyUse;
-use crate::commit::each_keyed::{EventKeys, Given, KeyedEvent, is_key_used};
+use crate::commit::each_keyed::{EventKeys, Given, is_key_used};
 use crate::handles::lineage::Lineage;
 
 /// The events of an append, and the keys that are known already.

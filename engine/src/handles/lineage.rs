@@ -11,7 +11,8 @@ use milepost_codec::{
 use milepost_store::index::{LineageEntry, TaskEntry};
 
 use crate::cancel::Cancel;
-use crate::commit::append::{Append, Appended, Committed};
+use crate::commit::append::Append;
+use crate::commit::appended::{Appended, Committed};
 use crate::commit::committer::{LogAppend, Marked, Request};
 use crate::commit::subscribe::{SubscribeOptions, Subscription};
 use crate::context::Context;

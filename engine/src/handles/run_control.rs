@@ -12,7 +12,8 @@ use milepost_codec::{ControlChanged, Error, LineageId, PhaseChanged, Result, Run
 use milepost_replay::{RunReducer, RunState, transition};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use crate::commit::append::{Append, Committed};
+use crate::commit::append::Append;
+use crate::commit::appended::Committed;
 use crate::commit::committer::outdated;
 use crate::context::Context;
 use crate::handles::audit;

@@ -7,7 +7,8 @@ use std::task::Poll;
 
 use milepost_codec::{PhaseChanged, Result};
 
-use crate::commit::append::{Append, Appended};
+use crate::commit::append::Append;
+use crate::commit::appended::Appended;
 use crate::commit::committer::{CommitResult, Slot};
 use crate::context::Context;
 use crate::handles::audit;

@@ -6,7 +6,8 @@ use milepost_codec::{
 };
 use milepost_store::index::keys;
 
-use crate::commit::append::{Append, Appended};
+use crate::commit::append::Append;
+use crate::commit::appended::Appended;
 use crate::commit::committer::Request;
 use crate::commit::conditions;
 use crate::conditions::Conditions;
