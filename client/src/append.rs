@@ -224,7 +224,7 @@ impl Client {
     /// # Errors
     ///
     /// `NotFound`: no such point, or retention removed it. `Conflict`: the key was used for other
-    /// events. Others as [`Client::append`] and [`Client::branch`].
+    /// events. Others as [`Client::append`] and [`Branch`](milepost_api::calls::Branch).
     pub async fn append_branch(
         &self,
         address: &str,
