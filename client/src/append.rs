@@ -1,12 +1,11 @@
 //! Appends.
 
-use milepost_api::{AppendedForm, BranchedForm, CheckpointGiven};
+use milepost_api::{AppendedForm, BranchedForm, MarkGiven};
 use milepost_codec::Body;
 use serde::Serialize;
 
-use crate::checkpoints::Mark;
 use crate::client::Client;
-use crate::conditions::{Conditions, conditions};
+use crate::conditions::Conditions;
 use crate::error::{Error, Result};
 use crate::request::ApiRequest;
 use crate::retry::RetryRule;
@@ -16,13 +15,15 @@ const LINES: &str = "application/x-ndjson";
 /// Events to append together: all or none, in one commit.
 ///
 /// ```
-/// use milepost_client::{Append, Mark};
+/// use milepost_client::Append;
+/// use milepost_client::api::MarkGiven;
 /// use milepost_client::codec::{Body, Message, StepStarted};
 ///
 /// let one = Append::from(Message::text("user", "hello")).key("request-17");
 /// let two: [Body; 2] = [StepStarted { step: 1, ..Default::default() }.into(),
 ///                       Message::text("assistant", "hi").into()];
-/// let batch = Append::batch(two).expect_head(5).mark(Mark::new().label("one"));
+/// let mark = MarkGiven { label: Some("one".into()), ..MarkGiven::default() };
+/// let batch = Append::batch(two).expect_head(5).mark(mark);
 /// # let _ = (one, batch);
 /// ```
 #[derive(Debug, Clone, Default)]
@@ -30,7 +31,7 @@ pub struct Append {
     bodies: Vec<Body>,
     /// The keys of the events, if each has its own.
     keys: Vec<String>,
-    mark: Option<Mark>,
+    mark: Option<MarkGiven>,
     lineage: Option<u32>,
     work: Work,
     conditions: Conditions,
@@ -44,8 +45,6 @@ struct Work {
     asked: Option<bool>,
     policy: Option<String>,
 }
-
-conditions!(Append);
 
 impl Append {
     /// Creates an append of 1 to 10,000 events. In a batch, a JSON value that spans several lines
@@ -82,9 +81,23 @@ impl Append {
         }
     }
 
-    /// Marks a checkpoint after the events, in the same commit. [`Mark::at`] is not allowed here.
+    /// Sets an idempotency key: see [`Conditions::key`].
     #[must_use]
-    pub fn mark(mut self, mark: Mark) -> Self {
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.conditions = self.conditions.key(key);
+        self
+    }
+
+    /// Requires the lineage's head to be `head`: see [`Conditions::expect_head`].
+    #[must_use]
+    pub fn expect_head(mut self, head: u64) -> Self {
+        self.conditions = self.conditions.expect_head(head);
+        self
+    }
+
+    /// Marks a checkpoint after the events, in the same commit.
+    #[must_use]
+    pub fn mark(mut self, mark: MarkGiven) -> Self {
         self.mark = Some(mark);
         self
     }
@@ -131,8 +144,7 @@ impl Append {
         let endpoint = request.method_and_path();
         let invalid = |error: serde_json::Error| Error::invalid(&endpoint, error.to_string());
         if let [body] = self.bodies.as_slice() {
-            let mark = self.mark.as_ref().map(|mark| &mark.0);
-            return request.json(&AppendBody::of(body, self.keys.first(), mark));
+            return request.json(&AppendBody::of(body, self.keys.first(), self.mark.as_ref()));
         }
         let mut lines = Vec::new();
         let mut keys = self.keys.iter();
@@ -147,7 +159,7 @@ impl Append {
             lines.push(b'\n');
         }
         if let Some(mark) = &self.mark {
-            let line = serde_json::to_vec(&MarkLine { mark: &mark.0 }).map_err(invalid)?;
+            let line = serde_json::to_vec(&MarkLine { mark }).map_err(invalid)?;
             lines.extend(line.into_iter().filter(|byte| *byte != b'\n'));
         }
         Ok(request.body(LINES, lines))
@@ -168,11 +180,11 @@ struct AppendBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<&'a String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    mark: Option<&'a CheckpointGiven>,
+    mark: Option<&'a MarkGiven>,
 }
 
 impl<'a> AppendBody<'a> {
-    fn of(body: &'a Body, key: Option<&'a String>, mark: Option<&'a CheckpointGiven>) -> Self {
+    fn of(body: &'a Body, key: Option<&'a String>, mark: Option<&'a MarkGiven>) -> Self {
         let kind = body.kind_name();
         Self { kind, body, key, mark }
     }
@@ -181,7 +193,7 @@ impl<'a> AppendBody<'a> {
 /// The last line of a batch.
 #[derive(Serialize)]
 struct MarkLine<'a> {
-    mark: &'a CheckpointGiven,
+    mark: &'a MarkGiven,
 }
 
 impl Client {
@@ -212,7 +224,7 @@ impl Client {
     /// # Errors
     ///
     /// `NotFound`: no such point, or retention removed it. `Conflict`: the key was used for other
-    /// events. Others as [`Client::append`] and [`Client::branch`].
+    /// events. Others as [`Client::append`] and [`Branch`](milepost_api::calls::Branch).
     pub async fn append_branch(
         &self,
         address: &str,

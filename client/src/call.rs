@@ -29,13 +29,33 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Errors of the operation, and those of a request.
+    /// Errors of the operation, and those of a request: [`ErrorKind`](crate::ErrorKind) lists them.
     pub async fn call<C: Call>(&self, call: &C) -> Result<C::Answer> {
         self.call_under(call, &Conditions::default()).await
     }
 
-    /// Performs an operation under conditions.
-    pub(crate) async fn call_under<C: Call>(
+    /// Performs an operation under conditions: an idempotency key, an expected head. A read ignores
+    /// them.
+    ///
+    /// ```no_run
+    /// use milepost_client::api::ControlAsked;
+    /// use milepost_client::calls::Control;
+    /// use milepost_client::codec::RunControl;
+    /// use milepost_client::{Client, Conditions};
+    ///
+    /// # async fn pause(client: Client) -> milepost_client::Result<()> {
+    /// let pause = ControlAsked { to: RunControl::Paused, reason: Some("let me look".into()) };
+    /// let conditions = Conditions::new().key("pause-17").expect_head(5);
+    /// client.call_under(&Control::new("essay", pause), &conditions).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::call`]. `Conflict`: the head is a different one, or the key was used for
+    /// another request. `Invalid`: the operation takes no such condition, as a restore with files.
+    pub async fn call_under<C: Call>(
         &self,
         call: &C,
         conditions: &Conditions,

@@ -15,12 +15,34 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// The conditions of a change.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Conditions {
+pub struct Conditions {
     pub(crate) key: Option<String>,
     pub(crate) head: Option<u64>,
 }
 
 impl Conditions {
+    /// Creates conditions without a key and an expected head.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets an idempotency key, 1 to 256 visible ASCII characters. Requests with the same key take
+    /// effect once, also from another process. By default the client generates a key, which covers
+    /// its own retries.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// Requires the lineage's head to be `head`; otherwise the request fails with `Conflict`, which
+    /// has the actual head.
+    #[must_use]
+    pub fn expect_head(mut self, head: u64) -> Self {
+        self.head = Some(head);
+        self
+    }
+
     /// Adds the conditions, with a generated key if none is set, and allows retries.
     pub(crate) fn on(&self, mut request: ApiRequest) -> Result<ApiRequest> {
         request = self.add_explicit(request)?;
@@ -41,29 +63,3 @@ impl Conditions {
         }
     }
 }
-
-/// Adds setters of the conditions to a builder.
-macro_rules! conditions {
-    ($name:ident) => {
-        impl $name {
-            /// Sets an idempotency key, 1 to 256 visible ASCII characters. Requests with the same
-            /// key take effect once, also from another process. By default the client generates a
-            /// key, which covers its own retries.
-            #[must_use]
-            pub fn key(mut self, key: impl Into<String>) -> Self {
-                self.conditions.key = Some(key.into());
-                self
-            }
-
-            /// Requires the lineage's head to be `head`; otherwise the request fails with
-            /// `Conflict`, which has the actual head.
-            #[must_use]
-            pub fn expect_head(mut self, head: u64) -> Self {
-                self.conditions.head = Some(head);
-                self
-            }
-        }
-    };
-}
-
-pub(crate) use conditions;

@@ -6,23 +6,27 @@
 //! Answers use the structures of [`api`], events those of [`codec`].
 //!
 //! ```no_run
-//! use milepost_client::{Append, ChangeControl, Client, Followed, Mark, Start};
-//! use milepost_client::codec::{Message, RunControl};
+//! use milepost_client::api::{GuidanceAsked, MarkGiven, RestoreAsked, TaskGiven};
+//! use milepost_client::calls::{Guide, Restore, StartTask};
+//! use milepost_client::codec::Message;
+//! use milepost_client::{Append, Client, Followed, Start};
 //!
 //! # async fn work() -> milepost_client::Result<()> {
 //! // Or `Client::unix(".milepost/server/socket")`.
 //! let client = Client::new("http://127.0.0.1:7733")?;
-//! client.start_task("essay").await?;
-//! let message = Message::text("assistant", "a draft");
-//! let append = Append::from(message).mark(Mark::new().label("draft"));
+//! let essay = TaskGiven { id: "essay".into(), ..TaskGiven::default() };
+//! client.call(&StartTask::new(essay)).await?;
+//! let draft = MarkGiven { label: Some("draft".into()), ..MarkGiven::default() };
+//! let append = Append::from(Message::text("assistant", "a draft")).mark(draft);
 //! let appended = client.append("essay", append).await?; // durable when it returns
 //! println!("the head is {}", appended.next.0);
 //!
 //! let state = client.state("essay@draft").await?;
 //! println!("{}", state.state);
-//! client.control("essay", ChangeControl::to(RunControl::Running)).await?;
-//! client.guide("essay", "Fewer adjectives.").await?;
-//! client.restore("essay@draft").await?;
+//! let guidance = GuidanceAsked { text: "Fewer adjectives.".into(), target: None };
+//! client.call(&Guide::new("essay", guidance)).await?;
+//! let back = RestoreAsked { to: "essay@draft".into(), ..RestoreAsked::default() };
+//! client.call(&Restore::new(back)).await?;
 //!
 //! let mut following = client.follow("essay", Start::Beginning);
 //! while let Some(followed) = following.next().await {
@@ -43,12 +47,14 @@
 //!
 //! - Reads and plans are retried after a missing or incomplete answer, and after 429, 502, 503 and
 //!   504.
-//! - [`append`](Client::append), [`control`](Client::control), [`guide`](Client::guide),
-//!   [`edit_artifacts`](Client::edit_artifacts), [`start_task`](Client::start_task),
-//!   [`mark`](Client::mark), [`undo`](Client::undo) and a [`restore`](Client::restore) of the state
-//!   are retried in the same cases, each with one idempotency key: the caller's, or a generated
-//!   one.
-//! - All other changes, and [`verify`](Client::verify), are retried only if no connection was made.
+//! - [`append`](Client::append), [`append_branch`](Client::append_branch),
+//!   [`start_job`](Client::start_job) and the operations that take an idempotency key
+//!   ([`Effect::Conditional`](api::Effect::Conditional): `Control`, `Guide`, `EditArtifacts`,
+//!   `StartTask`, `Mark`, `Branch`, and `Restore`, `Undo`, `Switch` and `Redo` of the state) are
+//!   retried in the same cases, each with one key: the caller's, or a generated one.
+//! - All other changes, as `Verify`, and restores and undos with files, are retried only if no
+//!   connection was made. After a missing answer of a restore with files, the task shows its
+//!   outcome.
 //! - [`file`](Client::file) and [`states`](Client::states) are retried like other reads until the
 //!   first bytes arrive.
 //! - [`follow`](Client::follow) always reconnects after its last item, until
@@ -56,7 +62,7 @@
 //! - [`health`](Client::health) and [`ready`](Client::ready) are never retried.
 //!
 //! A generated key covers the client's own retries. A caller that may have to retry later, such as
-//! after a crash, sets its own key.
+//! after a crash, sets its own key: [`Conditions::key`].
 //!
 //! # Bounds
 //!
@@ -67,12 +73,12 @@
 //! ```text
 //! client.rs    the client and its builder            tls.rs  unix_socket.rs
 //! request.rs   a request and its answer              path.rs  answer_lines.rs
-//! call.rs      a request that the caller composes
+//! call.rs      operations that are values            raw_request.rs
 //! retry.rs     retries                               conditions.rs  random.rs
 //! error.rs     errors
-//! tasks.rs  append.rs  events.rs  points.rs  states.rs  files.rs  checkpoints.rs
-//! control.rs  restores.rs  maintenance.rs  jobs.rs  agents.rs  me.rs  readings.rs
-//!              one family of routes each
+//! tasks.rs  append.rs  events.rs  points.rs  states.rs  files.rs  attachments.rs
+//! jobs.rs  agents.rs  me.rs  readings.rs  health.rs
+//!              one family of other routes each
 //! follow.rs    events as they are committed          sse.rs
 //! unfold.rs    streams made of steps
 //! webhook.rs   documents of hooks, posted to another service
@@ -83,16 +89,14 @@ mod answer_lines;
 mod append;
 mod attachments;
 mod call;
-mod checkpoints;
 mod client;
 mod conditions;
-mod control;
 mod error;
 mod events;
 mod files;
 mod follow;
+mod health;
 mod jobs;
-mod maintenance;
 mod me;
 mod path;
 mod points;
@@ -100,7 +104,6 @@ mod random;
 mod raw_request;
 mod readings;
 mod request;
-mod restores;
 mod retry;
 mod sse;
 mod states;
@@ -120,17 +123,14 @@ pub use milepost_codec as codec;
 
 pub use answer_lines::AnswerLines;
 pub use append::Append;
-pub use checkpoints::Mark;
 pub use client::{Client, ClientBuilder};
-pub use control::{ChangeControl, EditArtifacts, Guidance};
+pub use conditions::Conditions;
 pub use error::{Error, ErrorKind, Result};
 pub use events::{EventQuery, Events};
 pub use files::FileBytes;
 pub use follow::{Followed, Following, Place, Start};
-pub use maintenance::{Retention, Verify};
 pub use raw_request::RawRequest;
-pub use restores::Restore;
 pub use states::{CheckpointStates, StatesQuery};
-pub use tasks::{NewTask, SummaryQuery};
+pub use tasks::SummaryQuery;
 pub use unix_socket::is_listening;
 pub use webhook::Webhook;

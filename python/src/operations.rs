@@ -60,7 +60,7 @@ impl Appending {
     pub fn for_client(self) -> milepost_client::Append {
         let mut append = milepost_client::Append::batch(self.bodies);
         if let Some(mark) = self.mark {
-            append = append.mark(mark.into());
+            append = append.mark(mark);
         }
         if let Some(lineage) = self.lineage {
             append = append.lineage(lineage);

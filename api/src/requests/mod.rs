@@ -28,7 +28,7 @@ pub use jobs::{
 pub use read::Fields;
 
 /// A task to start.
-#[derive(Debug, Clone, Deserialize, Serialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TaskGiven {
@@ -82,7 +82,7 @@ pub struct CheckpointGiven {
         skip_serializing_if = "Option::is_none"
     )]
     pub label: Option<String>,
-    /// Default: `success`.
+    /// The status of the work up to the mark. Default: `success`.
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<MarkStatus>,
@@ -91,7 +91,7 @@ pub struct CheckpointGiven {
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<MarkCause>,
-    /// An object of at most 64 KiB.
+    /// An object of at most 64 KiB, kept verbatim.
     #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
@@ -120,7 +120,7 @@ pub struct MarkGiven {
         skip_serializing_if = "Option::is_none"
     )]
     pub label: Option<String>,
-    /// Default: `success`.
+    /// The status of the work up to the mark. Default: `success`.
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<MarkStatus>,
@@ -129,7 +129,7 @@ pub struct MarkGiven {
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<MarkCause>,
-    /// An object of at most 64 KiB.
+    /// An object of at most 64 KiB, kept verbatim.
     #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
@@ -139,7 +139,7 @@ pub struct MarkGiven {
 }
 
 /// A restore.
-#[derive(Debug, Clone, Deserialize, Serialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RestoreAsked {
@@ -326,7 +326,7 @@ pub struct VerifyAsked {
     pub anchor: Option<Json>,
 }
 
-/// A retention policy, and its scope.
+/// A retention policy, and its scope. Pinned checkpoints are always kept.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -340,7 +340,8 @@ pub struct RetentionAsked {
     #[cfg_attr(feature = "schema", schema(schema_with = crate::schema::big_or_none))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub younger_than_seconds: Option<Big>,
-    /// Remove these checkpoints of `task`, by their ids, and keep its others.
+    /// Remove these checkpoints of `task`, by their ids, but for those that `keep_count` and
+    /// `younger_than_seconds` keep, and keep its others. An id that it does not have is ignored.
     #[cfg_attr(feature = "schema", schema(value_type = Option<Vec<String>>, max_items = 100_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remove: Option<Vec<CheckpointId>>,
@@ -366,7 +367,7 @@ pub struct RetentionAsked {
     /// removed. Default: no backup.
     #[serde(default)]
     pub backup: bool,
-    /// Only tasks of this user.
+    /// Only tasks of this user. Not with `task`.
     #[serde(
         default,
         deserialize_with = "read::some_text",

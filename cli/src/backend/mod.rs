@@ -331,9 +331,8 @@ impl dyn Backend + '_ {
 
     /// Restores to a point, without a folder.
     pub fn restore(&self, point: &PointForm, description: Option<&str>) -> Result<RestoredForm> {
-        let (scope, folder, choices) = (None, None, None);
         let (to, description) = (named(point), description.map(str::to_owned));
-        let asked = RestoreAsked { to, scope, folder, choices, description };
+        let asked = RestoreAsked { to, description, ..RestoreAsked::default() };
         self.change(&point.task, Restore::new(asked))
     }
 

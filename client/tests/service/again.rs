@@ -1,15 +1,15 @@
 //! Requests that the client repeats, and those that it does not.
 
 use milepost::{Engine, Options};
-use milepost_client::api::Big;
-use milepost_client::calls::{Lineages, Point, Task};
-use milepost_client::codec::{Message, RunControl};
-use milepost_client::{Append, Client, ErrorKind, Guidance, Mark, Restore};
+use milepost_client::api::{Big, ControlAsked};
+use milepost_client::calls::{Control, Lineages, Point, Task};
+use milepost_client::codec::{Message, RunControl, Scope};
+use milepost_client::{Append, Client, ErrorKind};
 use milepost_server::attach;
 
 use crate::fake::{Fake, header, says};
 use crate::proxy::Proxy;
-use crate::served::{Served, undo_of};
+use crate::served::{Served, guide_of, labelled, mark_of, restore_of, start_of, undo_of};
 
 /// Lets nothing of the first answer through, and all of the others.
 fn not_the_first() -> impl FnMut() -> Option<usize> + Send + 'static {
@@ -23,7 +23,7 @@ const APPENDED: &str = r#"{"first":"5","next":"6","hash":"0000000000000000000000
 async fn an_append_whose_answer_is_lost_is_appended_once_and_answered() {
     let served = Served::with_essay().await;
     let proxy = Proxy::new(served.at, not_the_first()).await;
-    let append = Append::from(Message::text("user", "once")).mark(Mark::new().label("two"));
+    let append = Append::from(Message::text("user", "once")).mark(labelled("two"));
     let appended = proxy.client().append("essay", append).await.unwrap();
     assert_eq!(proxy.cut(), 1);
     assert!(appended.repeated, "the first try had appended it");
@@ -37,11 +37,12 @@ async fn an_append_whose_answer_is_lost_is_appended_once_and_answered() {
 async fn so_are_guidance_and_control() {
     let served = Served::with_essay().await;
     let proxy = Proxy::new(served.at, not_the_first()).await;
-    let guided = proxy.client().guide("essay", Guidance::new("shorter")).await;
+    let guided = proxy.client().call(&guide_of("shorter")).await;
     assert!(guided.unwrap().repeated);
     assert_eq!(served.head("essay"), 6);
     let proxy = Proxy::new(served.at, not_the_first()).await;
-    let changed = proxy.client().control("essay", RunControl::Running).await;
+    let running = ControlAsked { to: RunControl::Running, reason: None };
+    let changed = proxy.client().call(&Control::new("essay", running)).await;
     assert!(changed.unwrap().repeated);
     assert_eq!(served.head("essay"), 7);
 }
@@ -64,17 +65,17 @@ async fn so_are_starts_marks_restores_and_undos() {
     let served = Served::with_essay().await;
     let lost = || Proxy::new(served.at, not_the_first());
     let proxy = lost().await;
-    let started = proxy.client().start_task("novel").await.unwrap();
+    let started = proxy.client().call(&start_of("novel")).await.unwrap();
     assert_eq!((started.id.as_str(), proxy.cut()), ("novel", 1));
     let proxy = lost().await;
-    let marked = proxy.client().mark("essay", Mark::new().label("two")).await;
+    let marked = proxy.client().call(&mark_of(Some("two"))).await;
     assert_eq!(marked.unwrap().label.as_deref(), Some("two"));
     assert_eq!((served.head("essay"), proxy.cut()), (6, 1));
     let lineages =
         async || served.client().call(&Lineages::new("essay")).await.unwrap().items.len();
     let before = lineages().await;
     let proxy = lost().await;
-    let restored = proxy.client().restore("essay@one").await.unwrap();
+    let restored = proxy.client().call(&restore_of("essay@one")).await.unwrap();
     assert_eq!((lineages().await, proxy.cut()), (before + 1, 1));
     let proxy = lost().await;
     let undone = proxy.client().call(&undo_of("essay")).await.unwrap();
@@ -86,8 +87,10 @@ async fn so_are_starts_marks_restores_and_undos() {
 #[tokio::test]
 async fn what_has_no_key_is_not_asked_twice() {
     let fake = Fake::new(vec![says("503 Service Unavailable", "", "")]).await;
-    let restore = Restore::to("essay@one").files_too("/nowhere");
-    let error = fake.client().restore(restore).await.unwrap_err();
+    let mut restore = restore_of("essay@one");
+    restore.body.scope = Some(Scope::All);
+    restore.body.folder = Some("/nowhere".into());
+    let error = fake.client().call(&restore).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable);
     assert_eq!(fake.asked().len(), 1);
 }
@@ -97,7 +100,7 @@ async fn what_has_no_key_is_asked_again_where_nobody_was_there() {
     let dir = tempfile::tempdir().unwrap();
     let engine = Engine::open(dir.path(), Options::default()).unwrap();
     let client = Client::unix(dir.path().join("server/socket")).unwrap();
-    let started = tokio::spawn(async move { client.start_task("essay").await });
+    let started = tokio::spawn(async move { client.call(&start_of("essay")).await });
     // A socket that is not there refuses at once: what is spawned comes to its first wait.
     for _ in 0..1000 {
         tokio::task::yield_now().await;

@@ -314,7 +314,7 @@ async fn reads_of_states_are_the_same_in_this_process_and_over_http() {
 }
 
 fn restore(to: &str, scope: Option<Scope>) -> RestoreAsked {
-    RestoreAsked { to: to.to_owned(), scope, folder: None, choices: None, description: None }
+    RestoreAsked { to: to.to_owned(), scope, ..RestoreAsked::default() }
 }
 
 #[tokio::test]

@@ -2,19 +2,20 @@
 
 // tidy: one operation
 
-use milepost_client::api::Big;
+use milepost_client::api::{Big, MarkGiven};
 use milepost_client::calls::{Lineages, Task};
 use milepost_client::codec::Message;
-use milepost_client::{Append, ErrorKind, Mark};
+use milepost_client::{Append, ErrorKind};
 
-use crate::served::Served;
+use crate::served::{Served, labelled};
 
 pub async fn append_branch() {
     let served = Served::with_essay().await;
     let client = served.client();
     let other = || {
         let said = [Message::text("user", "another"), Message::text("user", "one")];
-        Append::batch(said).mark(Mark::new().alias("other")).key("k")
+        let mark = MarkGiven { aliases: vec!["other".into()], ..MarkGiven::default() };
+        Append::batch(said).mark(mark).key("k")
     };
     let opened = client.append_branch("essay@one", Some("another"), other()).await.unwrap();
     assert_eq!(opened.lineage.0, 1);
@@ -39,7 +40,7 @@ async fn events_with_keys_of_their_own_are_appended_once_and_a_retry_needs_no_ot
         |ids: &[&str]| Append::each_keyed(ids.iter().map(|id| (*id, Message::text("user", id))));
     let first = client.append("essay", lines(&["a", "b"])).await.unwrap();
     assert!(!first.repeated && first.events.iter().all(|event| !event.repeated));
-    let marked = lines(&["b", "c"]).mark(Mark::new().label("c"));
+    let marked = lines(&["b", "c"]).mark(labelled("c"));
     let second = client.append("essay", marked).await.unwrap();
     assert_eq!((second.events[0].offset, second.events[0].repeated), (Big(first.next.0 - 1), true));
     assert_eq!((second.events[1].offset, second.first), (first.next, first.next));

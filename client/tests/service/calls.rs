@@ -1,24 +1,23 @@
 //! Each method once, and its answer.
 
-use std::time::Duration;
-
-use milepost_client::api::{Big, EraseAsked, FileChangeForm, FileChangeKind, StatsForm};
+use milepost_client::api::{
+    Big, ControlAsked, EraseAsked, Fields, FileChangeForm, FileChangeKind, MarkGiven, StatsForm,
+};
 use milepost_client::calls::{
-    AllCheckpoints, AllCheckpointsQuery, Anchor, Blame, BlameQuery, Checkpoint, CheckpointQuery,
-    Checkpoints, DeleteTask, Erase, FileChanges, Lineages, Point, Stats, StatsQuery, Summary, Task,
-    TaskQuery, Tasks,
+    AllCheckpoints, AllCheckpointsQuery, Blame, BlameQuery, Checkpoint, CheckpointQuery,
+    Checkpoints, Control, DeleteTask, EditArtifacts, Erase, FileChanges, Lineages, Point,
+    StartTask, Stats, StatsQuery, Summary, Task, TaskQuery, Tasks,
 };
 use milepost_client::codec::{
-    ArtifactsEdited, Body, Json, MarkStatus, Message, RunControl, TreePath,
+    ArtifactsEdited, Body, Json, LineageId, MarkStatus, Message, RunControl, TreePath,
 };
 use milepost_client::{
-    Append, ChangeControl, Client, ClientBuilder, EditArtifacts, ErrorKind, EventQuery, Followed,
-    Guidance, Mark, NewTask, Retention, Start, Verify,
+    Append, Client, ClientBuilder, Conditions, ErrorKind, EventQuery, Followed, Start,
 };
 use milepost_workspace::{Workspace, WorkspaceOptions};
 use serde_json::json;
 
-use crate::served::{Served, branch_of, long};
+use crate::served::{Served, branch_of, guide_of, labelled, long, mark_of, restore_of, start_of};
 
 fn blame_of(pointer: &str, history: bool) -> Blame {
     Blame::new("essay", BlameQuery { pointer: pointer.to_owned(), history })
@@ -30,6 +29,13 @@ fn message(text: &str) -> Message {
 
 fn json_of(value: serde_json::Value) -> Json {
     Json::from_value(&value).unwrap()
+}
+
+/// Returns a request of a copy of a task.
+fn copy_of(original: &str, id: &str) -> StartTask {
+    let mut copy = start_of(id);
+    copy.body.copy_of = Some(original.to_owned());
+    copy
 }
 
 /// Not there any more, or never.
@@ -62,23 +68,26 @@ pub async fn tasks() {
 pub async fn start_task() {
     let served = Served::new().await;
     let client = served.client();
-    let plain = client.start_task("plain").await.unwrap();
+    let plain = client.call(&start_of("plain")).await.unwrap();
     assert_eq!((plain.user.as_str(), plain.head), ("local", Big(1)));
     let odd = "a/b c@1%2F?#é";
     let initial = json_of(json!({"variables": {"a b+c%": "dry"}}));
-    let begun = NewTask::new(odd).user("ana").initial(initial.clone());
-    let begun = client.start_task(begun).await.unwrap();
+    let mut begun = start_of(odd);
+    begun.body.user = Some("ana".into());
+    begun.body.initial = Some(initial.clone());
+    let begun = client.call(&begun).await.unwrap();
     assert_eq!((begun.id.as_str(), begun.user.as_str()), (odd, "ana"));
     assert_eq!(client.call(&Task::new(odd)).await.unwrap(), begun);
-    let odd = NewTask::new("b c?#é").initial(initial);
-    client.start_task(odd).await.unwrap();
+    let mut odd = start_of("b c?#é");
+    odd.body.initial = Some(initial);
+    client.call(&odd).await.unwrap();
     let part = client.state_at("b c?#é/0@1", "/variables/a b+c%");
     assert_eq!(part.await.unwrap().value, Json::string("dry"));
-    let copy = client.start_task(NewTask::new("copy").copy_of("a/b c@1%2F?#é")).await.unwrap();
+    let copy = client.call(&copy_of("a/b c@1%2F?#é", "copy")).await.unwrap();
     assert_eq!((copy.head, copy.user.as_str()), (begun.head, "local"));
-    let error = client.start_task(NewTask::new("copy").copy_of("plain")).await.unwrap_err();
+    let error = client.call(&copy_of("plain", "copy")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
-    let error = client.start_task(NewTask::new("new").copy_of("none")).await.unwrap_err();
+    let error = client.call(&copy_of("none", "new")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 
@@ -98,7 +107,7 @@ pub async fn delete_task() {
 pub async fn lineages() {
     let served = Served::with_essay().await;
     let client = served.client();
-    client.restore("essay@one").await.unwrap();
+    client.call(&restore_of("essay@one")).await.unwrap();
     let lineages = client.call(&Lineages::new("essay")).await.unwrap();
     let active: Vec<bool> = lineages.items.iter().map(|lineage| lineage.active).collect();
     assert_eq!(active, [false, true]);
@@ -109,7 +118,7 @@ pub async fn lineages() {
 pub async fn summaries() {
     let served = Served::with_essay().await;
     let client = served.client();
-    client.start_task("other").await.unwrap();
+    client.call(&start_of("other")).await.unwrap();
     let query = TaskQuery { limit: Some(1), ..TaskQuery::default() };
     let first = client.summaries(query.clone()).await.unwrap();
     assert_eq!((first.items.len(), first.items[0].id.as_str()), (1, "other"));
@@ -122,7 +131,7 @@ pub async fn summary() {
     let served = Served::with_essay().await;
     let client = served.client();
     client.append("essay", message("how long is it?")).await.unwrap();
-    client.restore("essay@one").await.unwrap();
+    client.call(&restore_of("essay@one")).await.unwrap();
     let essay = client.call(&Summary::new("essay")).await.unwrap();
     assert_eq!(essay.lineages.len(), 2);
     assert_eq!(essay.lineages[1].fork, Some(Big(4)));
@@ -140,13 +149,14 @@ pub async fn append() {
     // JSON of several lines, in one event word for word, in many on one line each.
     let lines = Json::new("{\n\"a\":\r\n 1e400}").unwrap();
     let edited = ArtifactsEdited { artifacts: [("a".to_owned(), lines.clone())].into() };
-    let one = Append::from(edited.clone()).mark(Mark::new().label("marked"));
+    let one = Append::from(edited.clone()).mark(labelled("marked"));
     let one = client.append("essay", one).await.unwrap();
     assert!(one.checkpoint.is_some());
     let event = client.event("essay@6").await.unwrap();
     assert_eq!(event.event.body, Some(edited.clone().into()));
     let bodies: [Body; 2] = [edited.into(), message("last").into()];
-    let mark = Mark::new().label("many").alias("m-1").status(MarkStatus::Failure);
+    let (status, aliases) = (Some(MarkStatus::Failure), vec!["m-1".to_owned()]);
+    let mark = MarkGiven { status, aliases, ..labelled("many") };
     let many = Append::batch(bodies).mark(mark).key("k").expect_head(8);
     let many = many.lineage(0);
     let done = client.append("essay", many.clone()).await.unwrap();
@@ -283,23 +293,27 @@ pub async fn file() {
 pub async fn control() {
     let served = Served::with_essay().await;
     let client = served.client();
-    let running = client.control("essay", RunControl::Running).await.unwrap();
+    let control = |to, reason: Option<&str>| {
+        Control::new("essay", ControlAsked { to, reason: reason.map(str::to_owned) })
+    };
+    let running = client.call(&control(RunControl::Running, None)).await.unwrap();
     assert_eq!((running.control, running.repeated), (RunControl::Running, false));
-    let pause = ChangeControl::to(RunControl::Paused).reason("to look").key("p");
-    client.control("essay", pause.clone()).await.unwrap();
-    let again = client.control("essay", pause).await.unwrap();
+    let (pause, key) = (control(RunControl::Paused, Some("to look")), Conditions::new().key("p"));
+    client.call_under(&pause, &key).await.unwrap();
+    let again = client.call_under(&pause, &key).await.unwrap();
     assert_eq!((again.control, again.repeated), (RunControl::Paused, true));
-    let control = served.engine.task("essay").unwrap().control().unwrap();
-    assert_eq!(control, RunControl::Paused);
-    let error = client.control("essay", RunControl::Paused).await.unwrap_err();
+    assert_eq!(served.engine.task("essay").unwrap().control().unwrap(), RunControl::Paused);
+    let error = client.call(&control(RunControl::Paused, None)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
 }
 
 pub async fn guide() {
     let served = Served::with_essay().await;
     let client = served.client();
-    let guidance = Guidance::new("shorter").target("draft.md").expect_head(5);
-    let given = client.guide("essay", guidance).await.unwrap();
+    let mut guidance = guide_of("shorter");
+    guidance.body.target = Some("draft.md".into());
+    let at_five = Conditions::new().expect_head(5);
+    let given = client.call_under(&guidance, &at_five).await.unwrap();
     assert_eq!((given.first, given.next), (Big(5), Big(6)));
     let event = client.event("essay@5").await.unwrap().event;
     let Some(Body::GuidanceGiven(guidance)) = event.body else { panic!("{event:?}") };
@@ -310,35 +324,17 @@ pub async fn guide() {
 pub async fn edit_artifacts() {
     let served = Served::with_essay().await;
     let client = served.client();
-    let edit = EditArtifacts::new().set("a", Json::string("one")).set("b", json_of(json!([1])));
-    client.edit_artifacts("essay", edit).await.unwrap();
-    let edit = EditArtifacts::new().remove("b").key("e");
-    client.edit_artifacts("essay", edit.clone()).await.unwrap();
-    assert!(client.edit_artifacts("essay", edit).await.unwrap().repeated);
+    let edit = |artifacts: &[(&str, Json)]| {
+        let artifacts = artifacts.iter().map(|(name, value)| (name.to_string(), value.clone()));
+        EditArtifacts::new("essay", Fields(artifacts.collect()))
+    };
+    let set = edit(&[("a", Json::string("one")), ("b", json_of(json!([1])))]);
+    client.call(&set).await.unwrap();
+    let (remove, key) = (edit(&[("b", Json::null())]), Conditions::new().key("e"));
+    client.call_under(&remove, &key).await.unwrap();
+    assert!(client.call_under(&remove, &key).await.unwrap().repeated);
     let part = client.state_at("essay", "/artifacts").await.unwrap();
     assert_eq!(part.value.text(), r#"{"a":"one"}"#);
-}
-
-pub async fn verify() {
-    let served = Served::with_essay().await;
-    let client = served.client();
-    let store = client.verify(&Verify::new()).await.unwrap();
-    assert!(store.ok && store.faults.is_empty() && store.frames > Big(0));
-    let of_task = Verify::new().task("essay").states(true);
-    let task = client.verify(&of_task).await.unwrap();
-    assert_eq!((task.ok, task.tasks, task.frames), (true, Big(1), Big(0)));
-}
-
-pub async fn anchor() {
-    let served = Served::with_essay().await;
-    let client = served.client();
-    let anchor = client.call(&Anchor::new()).await.unwrap();
-    client.append("essay", Message::text("user", "more")).await.unwrap();
-    let compared = Verify::new().anchor(anchor);
-    assert!(client.verify(&compared).await.unwrap().ok);
-    let other = Served::with_essay().await.client().call(&Anchor::new()).await.unwrap();
-    let error = client.verify(&Verify::new().anchor(other)).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Invalid);
 }
 
 pub async fn blame() {
@@ -380,8 +376,10 @@ pub async fn all_checkpoints() {
     let served = Served::with_essay().await;
     let client = served.client();
     let metadata = Json::from_value(&serde_json::json!({"step": 7})).unwrap();
-    let mark = Mark::new().lineage(0).metadata(metadata.clone());
-    let id = client.mark("essay", mark).await.unwrap().id;
+    let mut mark = mark_of(None);
+    mark.body.lineage = Some(LineageId(0));
+    mark.body.metadata = Some(metadata.clone());
+    let id = client.call(&mark).await.unwrap().id;
     let filter = Some(metadata.text().to_owned());
     let query = AllCheckpointsQuery { filter: filter.clone(), ..AllCheckpointsQuery::default() };
     let found = client.call(&AllCheckpoints::new(query)).await.unwrap();
@@ -391,44 +389,6 @@ pub async fn all_checkpoints() {
     assert_eq!(client.call(&Checkpoints::new("essay", query)).await.unwrap(), found);
     let all = client.call(&AllCheckpoints::new(AllCheckpointsQuery::default())).await;
     assert!(all.unwrap().items.len() > 1);
-}
-
-pub async fn plan_retention() {
-    let served = Served::with_essay().await;
-    let client = served.client();
-    client.mark("essay", Mark::new().label("two")).await.unwrap();
-    let policy = Retention::new().keep(1).task("essay");
-    let plan = client.plan_retention(&policy).await.unwrap();
-    assert!(plan.dry_run && plan.captures.is_some());
-    assert_eq!((plan.total.go, plan.total.stay), (Big(1), Big(1)));
-    let young = Retention::new().younger_than(Duration::from_secs(3600));
-    let plan = client.plan_retention(&young.user("local")).await.unwrap();
-    assert_eq!((plan.total.go, plan.total.stay), (Big(0), Big(2)));
-    let error = client.plan_retention(&Retention::new()).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Invalid);
-    let both = Retention::new().keep(1).user("local").task("essay");
-    let error = client.plan_retention(&both).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Invalid);
-}
-
-pub async fn retain() {
-    let served = Served::with_essay().await;
-    let client = served.client();
-    client.mark("essay", Mark::new().label("two")).await.unwrap();
-    let policy = Retention::new().keep(1).undo(0).marks_only();
-    let done = client.retain(&policy).await.unwrap();
-    assert!(!done.dry_run);
-    assert_eq!(done.total.go, Big(1));
-    let left = client.call(&Checkpoints::new("essay", Default::default())).await.unwrap();
-    assert_eq!(left.items.len(), 1);
-    client.mark("essay", Mark::new().label("three")).await.unwrap();
-    let policy = Retention::new().remove("essay", [left.items[0].id]).trim_before("essay@5");
-    let done = client.retain(&policy).await.unwrap();
-    assert_eq!((done.total.go, done.total.stay), (Big(0), Big(2)));
-    let policy = Retention::new().remove("essay", [left.items[0].id]);
-    for gone in [1, 0] {
-        assert_eq!(client.retain(&policy).await.unwrap().total.go, Big(gone));
-    }
 }
 
 pub async fn me() {
@@ -470,16 +430,4 @@ pub async fn stats() {
     let own = client.call(&Stats::new(query)).await.unwrap();
     let StatsForm::User(user) = own else { panic!("{own:?}") };
     assert_eq!((user.user.as_str(), user.total.events), ("local", Big(5)));
-}
-
-pub async fn health() {
-    let served = Served::with_essay().await;
-    let client = served.client();
-    client.health().await.unwrap();
-    client.ready().await.unwrap();
-    served.engine.close().unwrap();
-    client.health().await.unwrap();
-    let error = client.ready().await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unavailable);
-    assert!(error.detail().contains("the store is closed"), "{error}");
 }

@@ -1,26 +1,34 @@
 //! Checkpoints: marked, listed, removed.
 
+use milepost_client::ErrorKind;
 use milepost_client::api::Big;
 use milepost_client::calls::{
     AllCheckpoints, AllCheckpointsQuery, Checkpoint, CheckpointOrder, CheckpointQuery, Checkpoints,
-    Unmark, UnmarkAll, UnmarkQuery,
+    Mark, Unmark, UnmarkAll, UnmarkQuery,
 };
 use milepost_client::codec::{Json, MarkCause, MarkStatus};
-use milepost_client::{ErrorKind, Mark};
 use serde_json::json;
 
 use crate::pins::pin_of;
-use crate::served::Served;
+use crate::served::{Served, mark_of};
 
 fn json_of(value: serde_json::Value) -> Json {
     Json::from_value(&value).unwrap()
 }
 
+/// Returns a request of a mark with aliases.
+fn named(aliases: &[&str]) -> Mark {
+    let mut mark = mark_of(None);
+    mark.body.aliases = aliases.iter().map(|&alias| alias.to_owned()).collect();
+    mark
+}
+
 pub async fn checkpoints() {
     let served = Served::with_essay().await;
     let client = served.client();
-    let failed = Mark::new().label("two").status(MarkStatus::Failure);
-    client.mark("essay", failed).await.unwrap();
+    let mut failed = mark_of(Some("two"));
+    failed.body.status = Some(MarkStatus::Failure);
+    client.call(&failed).await.unwrap();
     let all = client.call(&Checkpoints::new("essay", Default::default())).await;
     let labels: Vec<_> = all.unwrap().items.into_iter().map(|one| one.label).collect();
     assert_eq!(labels, [Some("two".to_owned()), Some("one".to_owned())]);
@@ -40,8 +48,8 @@ pub async fn checkpoints() {
     let rest = CheckpointQuery { cursor, ..query };
     let rest = client.call(&Checkpoints::new("essay", rest)).await.unwrap();
     assert_eq!(rest.items[0].label.as_deref(), Some("one"));
-    client.mark("essay", Mark::new().alias("a").alias("c")).await.unwrap();
-    let b = client.mark("essay", Mark::new().alias("b")).await.unwrap().id;
+    client.call(&named(&["a", "c"])).await.unwrap();
+    let b = client.call(&named(&["b"])).await.unwrap().id;
     let query = CheckpointQuery {
         before: Some("c".into()),
         order: CheckpointOrder::Alias,
@@ -60,9 +68,11 @@ pub async fn checkpoints() {
 
 pub async fn mark() {
     let served = Served::with_essay().await;
-    let mark = Mark::new().label("then").at(2).alias("m-1");
-    let mark = mark.metadata(json_of(json!({"score": 0.93})));
-    let marked = served.client().mark("essay", mark).await.unwrap();
+    let mut mark = named(&["m-1"]);
+    mark.body.label = Some("then".into());
+    mark.body.at = Some(Big(2));
+    mark.body.metadata = Some(json_of(json!({"score": 0.93})));
+    let marked = served.client().call(&mark).await.unwrap();
     assert_eq!((marked.at, marked.label.as_deref()), (Big(2), Some("then")));
     assert_eq!((marked.cause, marked.status), (MarkCause::Manual, MarkStatus::Success));
     assert_eq!(marked.metadata.unwrap().text(), r#"{"score":0.93}"#);
@@ -72,7 +82,7 @@ pub async fn mark() {
 pub async fn checkpoint() {
     let served = Served::with_essay().await;
     let client = served.client();
-    let marked = client.mark("essay", Mark::new()).await.unwrap();
+    let marked = client.call(&mark_of(None)).await.unwrap();
     let id = marked.id.to_string();
     assert_eq!(client.call(&Checkpoint::new(&id)).await.unwrap(), marked);
     assert_eq!(client.call(&Checkpoint::new(&id[..8])).await.unwrap(), marked);
@@ -81,7 +91,7 @@ pub async fn checkpoint() {
 pub async fn unmark() {
     let served = Served::with_essay().await;
     let client = served.client();
-    let id = client.mark("essay", Mark::new()).await.unwrap().id.to_string();
+    let id = client.call(&mark_of(None)).await.unwrap().id.to_string();
     client.call(&Unmark::new(&id)).await.unwrap();
     let error = client.call(&Checkpoint::new(&id)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
@@ -92,8 +102,9 @@ pub async fn unmark_all() {
     let client = served.client();
     let mut ids = Vec::new();
     for run in ["r-1", "r-1", "r-1", "r-2"] {
-        let mark = Mark::new().metadata(json_of(json!({"run": run})));
-        ids.push(client.mark("essay", mark).await.unwrap().id.to_string());
+        let mut mark = mark_of(None);
+        mark.body.metadata = Some(json_of(json!({"run": run})));
+        ids.push(client.call(&mark).await.unwrap().id.to_string());
     }
     client.call(&pin_of(&ids[1], None)).await.unwrap();
     for filter in [None, Some("{}".to_owned())] {

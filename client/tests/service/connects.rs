@@ -7,7 +7,7 @@ use milepost_server::{Listening, Tls, attach};
 use rcgen::generate_simple_self_signed;
 use tokio::net::TcpListener;
 
-use crate::served::{Served, serve};
+use crate::served::{Served, guide_of, serve, start_of};
 
 #[tokio::test]
 async fn a_store_in_use_is_reached_at_its_socket_however_deep_it_is() {
@@ -18,8 +18,8 @@ async fn a_store_in_use_is_reached_at_its_socket_however_deep_it_is() {
         let engine = Engine::open(&store, Options::default()).unwrap();
         let attached = attach(&engine).unwrap();
         let client = Client::unix(attached.socket()).unwrap();
-        client.start_task("essay").await.unwrap();
-        client.guide("essay", "Fewer adjectives.").await.unwrap();
+        client.call(&start_of("essay")).await.unwrap();
+        client.call(&guide_of("Fewer adjectives.")).await.unwrap();
         assert_eq!(engine.task("essay").unwrap().head().unwrap().next, 2);
         let mut following = client.follow("essay", 1);
         following.next().await.unwrap().unwrap();
@@ -30,7 +30,7 @@ async fn a_store_in_use_is_reached_at_its_socket_however_deep_it_is() {
         // After a second attachment, the same client works.
         let attached = attach(&engine).unwrap();
         assert_eq!(attached.socket(), socket);
-        client.guide("essay", "More verbs.").await.unwrap();
+        client.call(&guide_of("More verbs.")).await.unwrap();
         following.next().await.unwrap().unwrap();
         tokio::task::spawn_blocking(move || drop(attached)).await.unwrap();
     }

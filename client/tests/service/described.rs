@@ -1,4 +1,4 @@
-//! Each operation that the service describes has a method, and each method is one of them.
+//! Each operation that the service describes is called, and each call is one of them.
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -7,13 +7,14 @@ use std::pin::Pin;
 use serde_json::Value;
 
 use crate::{
-    agents, attachments, branches, calls, checkpoints, going_back, jobs, passes, pins, readings,
+    agents, attachments, branches, calls, checkpoints, going_back, jobs, maintenance, passes, pins,
+    readings,
 };
 
 /// They can be handed to another thread.
 type Call = fn() -> Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// By the name of the operation: its methods, each called, and its answers checked.
+/// By the name of the operation: its calls, and its answers checked.
 const CALLS: &[(&str, Call)] = &[
     ("tasks", || Box::pin(calls::tasks())),
     ("start_task", || Box::pin(calls::start_task())),
@@ -47,10 +48,10 @@ const CALLS: &[(&str, Call)] = &[
     ("undo", || Box::pin(going_back::undo())),
     ("switch", || Box::pin(going_back::switch())),
     ("redo", || Box::pin(going_back::redo())),
-    ("verify", || Box::pin(calls::verify())),
-    ("plan_retention", || Box::pin(calls::plan_retention())),
-    ("retain", || Box::pin(calls::retain())),
-    ("anchor", || Box::pin(calls::anchor())),
+    ("verify", || Box::pin(maintenance::verify())),
+    ("plan_retention", || Box::pin(maintenance::plan_retention())),
+    ("retain", || Box::pin(maintenance::retain())),
+    ("anchor", || Box::pin(maintenance::anchor())),
     ("attach", || Box::pin(attachments::attach())),
     ("attachments", || Box::pin(attachments::list())),
     ("pins", || Box::pin(pins::pins())),
@@ -108,5 +109,5 @@ async fn each_method_is_answered_as_it_says() {
     println!("ids of marks");
     readings::marks().await;
     println!("health and ready");
-    calls::health().await;
+    maintenance::health().await;
 }

@@ -8,7 +8,7 @@ use milepost_client::{Client, ErrorKind, EventQuery, Followed, Following, Start}
 use tokio::time::timeout;
 
 use crate::proxy::Proxy;
-use crate::served::{LONG, Served};
+use crate::served::{LONG, Served, guide_of, restore_of};
 
 /// Returns the next item.
 async fn next(following: &mut Following) -> Followed {
@@ -119,8 +119,8 @@ async fn a_restore_while_it_is_cut_off_comes_first_when_it_goes_on() {
     let place = first.place().unwrap();
     assert_eq!(place.to_string(), "0:5");
     drop(first);
-    client.restore("essay@one").await.unwrap();
-    client.guide("essay", "from here").await.unwrap();
+    client.call(&restore_of("essay@one")).await.unwrap();
+    client.call(&guide_of("from here")).await.unwrap();
     let place: milepost_client::Place = place.to_string().parse().unwrap();
     let mut second = client.follow("essay", place);
     assert_eq!(second.place(), Some(place));
@@ -137,7 +137,7 @@ async fn a_task_that_is_deleted_ends_it_with_the_reason() {
     let served = Served::with_essay().await;
     let client = served.client();
     let mut following = client.follow("essay", 5);
-    client.guide("essay", "last words").await.unwrap();
+    client.call(&guide_of("last words")).await.unwrap();
     next(&mut following).await;
     client.call(&DeleteTask::new("essay")).await.unwrap();
     let ended = timeout(LONG, following.next()).await.expect("it ends");

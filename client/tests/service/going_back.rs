@@ -1,21 +1,37 @@
 //! Restores, undos, switches and redos, and their answers.
 
-use milepost_client::api::{Big, BranchAsked, SwitchAsked, UndoFolderAsked};
-use milepost_client::calls::{Branch, Folders, PlanUndo, Redo, Switch, Task, Undo};
+use milepost_client::ErrorKind;
+use milepost_client::api::{Big, BranchAsked, ChoicesAsked, SwitchAsked, UndoFolderAsked};
+use milepost_client::calls::{
+    Branch, Folders, PlanRestore, PlanUndo, Redo, Restore, Switch, Task, Undo,
+};
 use milepost_client::codec::{Scope, TreePath};
-use milepost_client::{ErrorKind, Restore};
 
-use crate::served::{Served, branch_of, undo_of};
+use crate::served::{Served, branch_of, restore_of, undo_of};
+
+/// Returns a request of a restore of the folder.
+fn with_files(served: &Served, address: &str, scope: Scope) -> Restore {
+    let mut restore = restore_of(address);
+    restore.body.scope = Some(scope);
+    restore.body.folder = Some(served.folder());
+    restore
+}
+
+/// Returns the decision that a path gets its captured content.
+fn taking(path: &str) -> ChoicesAsked {
+    let theirs = vec![TreePath::new(path.as_bytes()).unwrap()];
+    ChoicesAsked { theirs, ..ChoicesAsked::default() }
+}
 
 pub async fn plan_restore() {
     let served = Served::with_files().await;
     let client = served.client();
-    let plan = client.plan_restore("essay@one").await.unwrap();
+    let plan = client.call(&PlanRestore::new(restore_of("essay@one").body)).await.unwrap();
     assert_eq!((plan.scope, plan.to.offset), (Scope::State, Big(3)));
     assert!(!plan.changes.is_empty() && plan.files.is_none());
     std::fs::write(served.folder().join("draft.md"), "# Two\n").unwrap();
-    let files = Restore::to("essay@files").files_only(served.folder());
-    let plan = client.plan_restore(files).await.unwrap();
+    let files = with_files(&served, "essay@files", Scope::Files).body;
+    let plan = client.call(&PlanRestore::new(files)).await.unwrap();
     let conflicts = &plan.files.unwrap()["conflicts"];
     assert_eq!(conflicts.as_array().unwrap().len(), 1);
     assert_eq!(served.client().call(&Task::new("essay")).await.unwrap().lineages, 1);
@@ -24,17 +40,18 @@ pub async fn plan_restore() {
 pub async fn restore() {
     let served = Served::with_files().await;
     let client = served.client();
-    let back = Restore::to("essay@one").description("once more");
-    let went = client.restore(back).await.unwrap();
+    let mut back = restore_of("essay@one");
+    back.body.description = Some("once more".into());
+    let went = client.call(&back).await.unwrap();
     assert_eq!((went.task.active.0, went.lineage.id.0), (1, 1));
     assert_eq!(went.lineage.description.as_deref(), Some("once more"));
     let draft = served.folder().join("draft.md");
     std::fs::write(&draft, "# Two\n").unwrap();
-    let both = Restore::to("essay/0@files").files_too(served.folder());
-    let error = client.restore(both.clone()).await.unwrap_err();
+    let mut both = with_files(&served, "essay/0@files", Scope::All);
+    let error = client.call(&both).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
-    let path = TreePath::new(b"draft.md").unwrap();
-    let went = client.restore(both.theirs(path)).await.unwrap();
+    both.body.choices = Some(taking("draft.md"));
+    let went = client.call(&both).await.unwrap();
     assert!(went.files.is_some());
     assert_eq!(std::fs::read_to_string(draft).unwrap(), "# One\n");
 }
@@ -42,7 +59,7 @@ pub async fn restore() {
 pub async fn undo() {
     let served = Served::with_essay().await;
     let client = served.client();
-    client.restore("essay@one").await.unwrap();
+    client.call(&restore_of("essay@one")).await.unwrap();
     let undone = client.call(&undo_of("essay")).await.unwrap();
     assert_eq!(undone.task.active.0, 0);
     let error = client.call(&undo_of("essay")).await.unwrap_err();
@@ -57,9 +74,9 @@ pub async fn plan_undo() {
     let error = client.call(&PlanUndo::new("essay", asked.clone())).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     std::fs::write(&draft, "# Two\n").unwrap();
-    let path = TreePath::new(b"draft.md").unwrap();
-    let both = Restore::to("essay@files").files_too(served.folder()).theirs(path);
-    client.restore(both).await.unwrap();
+    let mut both = with_files(&served, "essay@files", Scope::All);
+    both.body.choices = Some(taking("draft.md"));
+    client.call(&both).await.unwrap();
     let asked = UndoFolderAsked { folder: Some(served.folder()), choices: None };
     let plan = client.call(&PlanUndo::new("essay", asked.clone())).await.unwrap();
     assert_eq!((plan.scope, plan.to.lineage.0), (Scope::All, 0));
@@ -99,7 +116,7 @@ pub async fn switch() {
 pub async fn redo() {
     let served = Served::with_essay().await;
     let client = served.client();
-    client.restore("essay@one").await.unwrap();
+    client.call(&restore_of("essay@one")).await.unwrap();
     client.call(&undo_of("essay")).await.unwrap();
     assert_eq!(client.call(&Redo::new("essay")).await.unwrap().task.active.0, 1);
     let error = client.call(&Redo::new("essay")).await.unwrap_err();

@@ -15,6 +15,7 @@ mod follows;
 mod going_back;
 mod hostile;
 mod jobs;
+mod maintenance;
 mod passes;
 mod pins;
 mod proxy;

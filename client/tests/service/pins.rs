@@ -1,10 +1,10 @@
 //! Pinned checkpoints.
 
+use milepost_client::ErrorKind;
 use milepost_client::api::PinAsked;
 use milepost_client::calls::{Pin, Pins, Unmark, Unpin};
-use milepost_client::{ErrorKind, Mark};
 
-use crate::served::Served;
+use crate::served::{Served, mark_of};
 
 fn pins_of(task: &str) -> Pins {
     Pins::new(task)
@@ -25,7 +25,7 @@ pub async fn pins() {
 pub async fn pin() {
     let served = Served::with_essay().await;
     let client = served.client();
-    let id = client.mark("essay", Mark::new()).await.unwrap().id.to_string();
+    let id = client.call(&mark_of(None)).await.unwrap().id.to_string();
     let pin = client.call(&pin_of(&id, Some("the best"))).await.unwrap();
     assert_eq!(pin.reason.as_deref(), Some("the best"));
     assert_eq!(client.call(&pins_of("essay")).await.unwrap().items, [pin]);
@@ -36,7 +36,7 @@ pub async fn pin() {
 pub async fn unpin() {
     let served = Served::with_essay().await;
     let client = served.client();
-    let id = client.mark("essay", Mark::new()).await.unwrap().id.to_string();
+    let id = client.call(&mark_of(None)).await.unwrap().id.to_string();
     client.call(&pin_of(&id, None)).await.unwrap();
     client.call(&Unpin::new(id)).await.unwrap();
     assert_eq!(client.call(&pins_of("essay")).await.unwrap().items, []);

@@ -1,11 +1,13 @@
 //! Requests that a service refuses.
 
-use milepost_client::api::StatsForm;
-use milepost_client::calls::{DeleteTask, Stats, StatsQuery, Task, TaskQuery, Tasks};
+use milepost_client::api::{StatsForm, TaskGiven, VerifyAsked};
+use milepost_client::calls::{
+    DeleteTask, StartTask, Stats, StatsQuery, Task, TaskQuery, Tasks, Verify,
+};
 use milepost_client::codec::Message;
-use milepost_client::{Append, Client, ClientBuilder, ErrorKind, NewTask, Verify};
+use milepost_client::{Append, Client, ClientBuilder, ErrorKind};
 
-use crate::served::Served;
+use crate::served::{Served, start_of};
 
 #[tokio::test]
 async fn a_wrong_token_is_unauthorized_and_the_error_says_what_to_do() {
@@ -32,9 +34,11 @@ async fn what_is_somebody_elses_is_not_there_and_what_is_for_admins_is_forbidden
     let ana = served.client_of("ana", false);
     let error = ana.call(&Task::new("essay")).await.unwrap_err();
     assert_eq!((error.kind(), error.status()), (ErrorKind::NotFound, Some(404)));
-    let error = ana.verify(&Verify::new()).await.unwrap_err();
+    let error = ana.call(&Verify::new(VerifyAsked::default())).await.unwrap_err();
     assert_eq!((error.kind(), error.status()), (ErrorKind::Forbidden, Some(403)));
-    let error = ana.start_task(NewTask::new("x").user("ben")).await;
+    let user = Some("ben".into());
+    let of_ben = TaskGiven { id: "x".into(), user, ..TaskGiven::default() };
+    let error = ana.call(&StartTask::new(of_ben)).await;
     assert_eq!(error.unwrap_err().kind(), ErrorKind::Forbidden);
     let own = ana.call(&Stats::new(StatsQuery::default())).await.unwrap();
     assert!(matches!(own, StatsForm::User(user) if user.user == "ana"));
@@ -54,7 +58,7 @@ async fn a_conflict_has_the_head() {
     assert_eq!(error.head(), Some(5));
     assert!(error.to_string().contains("(the head is 5)"), "{error}");
     assert!(error.instance().is_some());
-    let error = served.client().start_task("essay").await.unwrap_err();
+    let error = served.client().call(&start_of("essay")).await.unwrap_err();
     assert_eq!((error.kind(), error.head()), (ErrorKind::Conflict, None));
     let one = Append::from(Message::text("user", "a")).key("k");
     served.client().append("essay", one).await.unwrap();
@@ -88,7 +92,7 @@ async fn where_nobody_listens_nobody_was_reached() {
     let tcp = Client::new(&format!("http://{at}")).unwrap();
     let socket = Client::unix(dir.path().join("socket")).unwrap();
     for client in [tcp, socket] {
-        let error = client.start_task("essay").await.unwrap_err();
+        let error = client.call(&start_of("essay")).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Transport, "{error}");
         assert!(!error.was_reached(), "{error}");
         assert!(error.to_string().contains("whether the service runs"), "{error}");

@@ -6,8 +6,11 @@ use std::time::Duration;
 
 use milepost::events::{Message, StepFinished};
 use milepost::{Engine, Mark, Options};
-use milepost_client::api::{BranchAsked, UndoFolderAsked};
-use milepost_client::calls::{Branch, Undo};
+use milepost_client::api::{
+    BranchAsked, CheckpointGiven, GuidanceAsked, MarkGiven, RestoreAsked, TaskGiven,
+    UndoFolderAsked,
+};
+use milepost_client::calls::{self, Branch, Guide, Restore, StartTask, Undo};
 use milepost_client::{Client, ClientBuilder};
 use milepost_server::{Listening, NewToken, Server, ServerOptions, Tokens};
 use milepost_workspace::{Workspace, WorkspaceOptions};
@@ -109,4 +112,30 @@ pub fn branch_of(address: &str, description: Option<&str>) -> Branch {
 /// Returns a request of an undo without a folder.
 pub fn undo_of(task: &str) -> Undo {
     Undo::new(task, UndoFolderAsked::default())
+}
+
+/// Returns a request of a restore of the state.
+pub fn restore_of(address: &str) -> Restore {
+    Restore::new(RestoreAsked { to: address.to_owned(), ..RestoreAsked::default() })
+}
+
+/// Returns a request of a task without an initial state.
+pub fn start_of(task: &str) -> StartTask {
+    StartTask::new(TaskGiven { id: task.to_owned(), ..TaskGiven::default() })
+}
+
+/// Returns a request of guidance of the task `essay`.
+pub fn guide_of(text: &str) -> Guide {
+    Guide::new("essay", GuidanceAsked { text: text.to_owned(), target: None })
+}
+
+/// Returns a request of a mark at the head of the task `essay`.
+pub fn mark_of(label: Option<&str>) -> calls::Mark {
+    let label = label.map(str::to_owned);
+    calls::Mark::new("essay", CheckpointGiven { label, ..CheckpointGiven::default() })
+}
+
+/// Returns a mark of an append.
+pub fn labelled(label: &str) -> MarkGiven {
+    MarkGiven { label: Some(label.to_owned()), ..MarkGiven::default() }
 }

@@ -6,7 +6,7 @@ use milepost_client::codec::TreePath;
 use milepost_client::{ErrorKind, EventQuery};
 
 use crate::proxy::Proxy;
-use crate::served::Served;
+use crate::served::{Served, guide_of, restore_of};
 
 #[tokio::test]
 async fn all_events_are_those_of_one_lineage_whatever_the_pages() {
@@ -23,8 +23,8 @@ async fn all_events_are_those_of_one_lineage_whatever_the_pages() {
         assert_eq!(event.offset, Big(offset));
     }
     // The stream continues on the lineage that it began with, though another one is active.
-    client.restore("essay@one").await.unwrap();
-    client.guide("essay", "from here").await.unwrap();
+    client.call(&restore_of("essay@one")).await.unwrap();
+    client.call(&guide_of("from here")).await.unwrap();
     for offset in 10..25 {
         let event = events.next().await.unwrap().unwrap();
         assert_eq!((event.offset, event.lineage.0), (Big(offset), 0));

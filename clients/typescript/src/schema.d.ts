@@ -1488,9 +1488,9 @@ export interface components {
              * @description The lineage to mark. Default: the active one.
              */
             lineage?: number | null;
-            /** @description An object of at most 64 KiB. */
+            /** @description An object of at most 64 KiB, kept verbatim. */
             metadata?: Record<string, unknown> | null;
-            /** @description Default: `success`. */
+            /** @description The status of the work up to the mark. Default: `success`. */
             status?: string | null;
         };
         /** @description Decisions about conflicting paths. A folder's path covers everything below it. */
@@ -2634,9 +2634,9 @@ export interface components {
             cause?: string | null;
             /** @description A label for people; not all digits. */
             label?: string | null;
-            /** @description An object of at most 64 KiB. */
+            /** @description An object of at most 64 KiB, kept verbatim. */
             metadata?: Record<string, unknown> | null;
-            /** @description Default: `success`. */
+            /** @description The status of the work up to the mark. Default: `success`. */
             status?: string | null;
         };
         /** @description The caller and the service. */
@@ -3104,7 +3104,7 @@ export interface components {
             /** @description Tasks. */
             tasks: components["schemas"]["Big"];
         };
-        /** @description A retention policy, and its scope. */
+        /** @description A retention policy, and its scope. Pinned checkpoints are always kept. */
         RetentionAsked: {
             /**
              * @description First export the tasks that change to the store's `backups/`; if that fails, nothing is
@@ -3120,7 +3120,10 @@ export interface components {
             keep_count?: number | null;
             /** @description Remove marks only, and keep all events. */
             marks_only?: boolean;
-            /** @description Remove these checkpoints of `task`, by their ids, and keep its others. */
+            /**
+             * @description Remove these checkpoints of `task`, by their ids, but for those that `keep_count` and
+             *     `younger_than_seconds` keep, and keep its others. An id that it does not have is ignored.
+             */
             remove?: string[] | null;
             /** @description Only this task. */
             task?: string | null;
@@ -3134,7 +3137,7 @@ export interface components {
              * @description Keep the data to undo this many of the last restores. Default: 3.
              */
             undo?: number | null;
-            /** @description Only tasks of this user. */
+            /** @description Only tasks of this user. Not with `task`. */
             user?: string | null;
             /** @description A whole number up to 2^64 - 1, or a string of its digits. */
             younger_than_seconds?: string | number | null;

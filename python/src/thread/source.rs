@@ -12,10 +12,10 @@ use milepost::{
 };
 use milepost_client::Client;
 use milepost_client::EventQuery;
-use milepost_client::api::{CheckpointForm, SwitchAsked};
+use milepost_client::api::{CheckpointForm, MarkGiven, SwitchAsked, TaskGiven};
 use milepost_client::calls::{
     self, AliasQuery, Attachments, CheckpointOrder as ClientOrder, Checkpoints, Lineages, Point,
-    Switch, Unmark,
+    StartTask, Switch, Unmark,
 };
 use milepost_langgraph::{Thread, ThreadReducer};
 use milepost_service::forms;
@@ -84,10 +84,8 @@ impl Appending {
     }
 
     fn there(self) -> milepost_client::Append {
-        let mut mark = milepost_client::Mark::new().cause(MarkCause::Step).alias(self.alias);
-        if let Some(metadata) = self.metadata {
-            mark = mark.metadata(metadata);
-        }
+        let (cause, aliases) = (Some(MarkCause::Step), vec![self.alias]);
+        let mark = MarkGiven { cause, metadata: self.metadata, aliases, ..MarkGiven::default() };
         milepost_client::Append::batch(self.bodies).mark(mark)
     }
 }
@@ -129,8 +127,9 @@ impl Source {
         let started = match self {
             Self::Here(engine) => engine.start_task(task, user).map(drop).map_err(Failure::from),
             Self::There(client) => {
-                let new = milepost_client::NewTask::new(task).user(user);
-                client.start_task(new).await.map(drop).map_err(Failure::from)
+                let (id, user) = (task.to_owned(), Some(user.to_owned()));
+                let new = StartTask::new(TaskGiven { id, user, ..TaskGiven::default() });
+                client.call(&new).await.map(drop).map_err(Failure::from)
             }
         };
         match started {

@@ -1,9 +1,11 @@
 //! Lines recorded into a store that another program has open: each event is durable there before
 //! the next line is read.
 
-use milepost::{Body, ErrorKind, Mark, Offset};
-use milepost_api::calls::{Lineages, Point, Task};
-use milepost_client::{Append, NewTask};
+use milepost::events::CheckpointMarked;
+use milepost::{Body, ErrorKind, LineageId, Mark, Offset};
+use milepost_api::calls::{self, Lineages, Point, StartTask, Task};
+use milepost_api::{CheckpointGiven, MarkGiven, TaskGiven};
+use milepost_client::Append;
 use milepost_formats::record::{LineCounts, LineSink, LineStore, RefusedLine};
 use milepost_formats::{Durable, Result};
 
@@ -34,9 +36,9 @@ impl LineStore for RemoteLines<'_> {
         let client = self.there.client();
         let found = match self.there.answer(client.call(&Task::new(task))) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                let new = NewTask::new(task);
-                let new = if self.owned { new.user(user) } else { new };
-                self.there.answer(client.start_task(new))
+                let user = self.owned.then(|| user.to_owned());
+                let new = TaskGiven { id: task.to_owned(), user, ..TaskGiven::default() };
+                self.there.answer(client.call(&StartTask::new(new)))
             }
             found => found,
         };
@@ -76,7 +78,7 @@ impl LineSink for RemoteLineage<'_> {
         let marks = mark.is_some();
         let append = Append::from(body).lineage(self.lineage);
         let append = match mark {
-            Some(mark) => append.mark(of_client(&mark)),
+            Some(mark) => append.mark(given(&mark)),
             None => append,
         };
         let appended = self.there.answer(self.there.client().append(&self.task, append));
@@ -96,8 +98,11 @@ impl LineSink for RemoteLineage<'_> {
     }
 
     fn mark_alone(&mut self, mark: Mark) -> Result<Durable> {
-        let mark = of_client(&mark).lineage(self.lineage);
-        let marked = self.there.answer(self.there.client().mark(&self.task, mark))?;
+        let MarkGiven { label, status, cause, metadata, aliases } = given(&mark);
+        let lineage = Some(LineageId(self.lineage));
+        let body = CheckpointGiven { label, status, cause, metadata, aliases, lineage, at: None };
+        let mark = calls::Mark::new(&self.task, body);
+        let marked = self.there.answer(self.there.client().call(&mark))?;
         self.counts.checkpoints += 1;
         self.counts.unmarked = false;
         self.durable(marked.mark.0)
@@ -118,17 +123,9 @@ impl LineSink for RemoteLineage<'_> {
     }
 }
 
-/// Returns a mark for the client.
-fn of_client(mark: &Mark) -> milepost_client::Mark {
-    let body = mark.body();
-    let new = milepost_client::Mark::new().cause(body.cause).status(body.status);
-    let new = body.aliases.iter().fold(new, |new, alias| new.alias(alias));
-    let new = match &body.label {
-        Some(label) => new.label(label),
-        None => new,
-    };
-    match &body.metadata {
-        Some(metadata) => new.metadata(metadata.clone()),
-        None => new,
-    }
+/// Returns the form of a mark.
+fn given(mark: &Mark) -> MarkGiven {
+    let CheckpointMarked { at: _, parent: _, label, cause, status, metadata, aliases } =
+        mark.body().clone();
+    MarkGiven { label, status: Some(status), cause: Some(cause), metadata, aliases }
 }
