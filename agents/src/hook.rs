@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use milepost_api::{Big, HookAsked};
+use milepost_api::{Big, HookRequest};
 use milepost_codec::PathBytes;
 
 /// Longest wait of a hook for the daemon, from its call on: then the agent continues without an
@@ -59,7 +59,7 @@ pub struct HookCall {
 impl HookCall {
     /// Adds the circumstances. `variable` returns variables of the environment, `here` is the
     /// working directory.
-    pub fn with(self, here: &Path, variable: impl Fn(&str) -> Option<OsString>) -> HookAsked {
+    pub fn with(self, here: &Path, variable: impl Fn(&str) -> Option<OsString>) -> HookRequest {
         static COUNTER: AtomicU32 = AtomicU32::new(0);
         let n = COUNTER.fetch_add(1, Ordering::Relaxed);
         let Self { agent, time_us, payload, is_cut } = self;
@@ -76,7 +76,7 @@ impl HookCall {
         let named = PROJECTS.iter().find_map(|name| variable(name)).map(PathBuf::from);
         let named = named.filter(|path| path.is_absolute());
         let project = project_of(named.as_deref().unwrap_or(here), home.as_deref());
-        HookAsked {
+        HookRequest {
             id: format!("{time_us:020}-{:010}-{n:04}", std::process::id()),
             agent: plain(&agent),
             project: PathBytes::from(project.as_os_str().as_bytes()),
@@ -106,7 +106,7 @@ pub fn real(path: &Path) -> PathBuf {
 }
 
 /// Returns the project that a call names, as a path.
-pub fn project(asked: &HookAsked) -> &Path {
+pub fn project(asked: &HookRequest) -> &Path {
     Path::new(OsStr::from_bytes(asked.project.as_bytes()))
 }
 

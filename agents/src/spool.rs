@@ -17,7 +17,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use milepost_api::HookAsked;
+use milepost_api::HookRequest;
 
 use crate::environment::Environment;
 
@@ -64,7 +64,7 @@ impl Spool {
     }
 
     /// Writes a document, and returns after it is on the disk.
-    pub fn put(&self, entry: &HookAsked) -> io::Result<SpoolResult> {
+    pub fn put(&self, entry: &HookRequest) -> io::Result<SpoolResult> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         let written = self.write(entry);
         if !matches!(written, Ok(SpoolResult::Kept(_))) {
@@ -97,7 +97,7 @@ impl Spool {
     /// # Errors
     ///
     /// `InvalidData`: [`Spool::put`] did not write the file. Errors of the file system.
-    pub fn read(&self, place: &Path) -> io::Result<HookAsked> {
+    pub fn read(&self, place: &Path) -> io::Result<HookRequest> {
         // A pipe has no end, and its opening waits for a writer.
         let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
         let flags = flags.bits().cast_signed();
@@ -166,7 +166,7 @@ impl Spool {
         }
     }
 
-    fn write(&self, entry: &HookAsked) -> io::Result<SpoolResult> {
+    fn write(&self, entry: &HookRequest) -> io::Result<SpoolResult> {
         let bytes = serde_json::to_vec(entry)?;
         let (used, count) = self.used()?;
         if count >= COUNT_MAX || used.saturating_add(bytes.len() as u64) > self.room {
@@ -233,11 +233,11 @@ mod tests {
         (dir, Spool { folder, room })
     }
 
-    fn entry(payload: &[u8]) -> HookAsked {
+    fn entry(payload: &[u8]) -> HookRequest {
         of_project("/home/ana/p1", payload)
     }
 
-    fn of_project(project: &str, payload: &[u8]) -> HookAsked {
+    fn of_project(project: &str, payload: &[u8]) -> HookRequest {
         let (agent, payload) = ("codex".to_owned(), payload.to_vec());
         let call = HookCall { agent, time_us: 1_700_000_000_000_000, payload, is_cut: false };
         call.with(Path::new(project), |_| None)

@@ -68,9 +68,9 @@ pub struct NoQuery {}
 ///
 /// ```
 /// use milepost_api::calls::Pin;
-/// use milepost_api::{Call, Effect, Method, PinAsked};
+/// use milepost_api::{Call, Effect, Method, PinRequest};
 ///
-/// let pin = Pin::new("0a1b2c3d", PinAsked { reason: Some("best".into()) });
+/// let pin = Pin::new("0a1b2c3d", PinRequest { reason: Some("best".into()) });
 /// assert_eq!(Pin::METHOD, Method::Put);
 /// assert_eq!(Pin::EFFECT, Effect::Change);
 /// assert_eq!(pin.path(), ["v1", "checkpoints", "0a1b2c3d", "pin"]);

@@ -83,7 +83,7 @@ pub use imports::{FailedInput, ImportForm, ImportedForm, JobNote, SkippedForm};
 pub use jobs::{
     CompactedForm, JobForm, JobProgress, JobResult, JobState, RecoveriesForm, RecoveryForm,
 };
-pub use me::{LimitsForm, MeForm, SessionAsked, SessionForm, StoreIdForm};
+pub use me::{LimitsForm, MeForm, SessionForm, SessionRequest, StoreIdForm};
 pub use points::{
     CheckpointState, EventAt, FileChangeForm, FileChangeKind, FileChangesForm, FileForm, PartForm,
     PointForm, StateForm, StateOrPart,
@@ -97,18 +97,19 @@ pub use readings::{
 };
 pub use remedies::Remedy;
 pub use requests::{
-    AttachAsked, BranchAsked, CaptureAsked, CaptureOptions, CheckpointGiven, ChoicesAsked,
-    CompactAsked, ControlAsked, EraseAsked, Fields, FilesAsked, FolderAsked, GuidanceAsked,
-    HookAsked, ImportAsked, ImportPath, JobAsked, MarkGiven, PinAsked, RecoverAsked, RestoreAsked,
-    RetentionAsked, SwitchAsked, TaskGiven, ToolCallAsked, ToolMark, ToolReturnAsked, UndoAsked,
-    UndoFolderAsked, VerifyAsked,
+    AttachRequest, BranchRequest, CaptureOptions, CaptureRequest, CheckpointRequest,
+    ChoicesRequest, CompactRequest, ControlRequest, EraseRequest, Fields, FilesRequest,
+    FolderRequest, GuidanceRequest, HookRequest, ImportPath, ImportRequest, JobRequest,
+    MarkRequest, PinRequest, RecoverRequest, RestoreRequest, RetentionRequest, SwitchRequest,
+    TaskRequest, ToolCallRequest, ToolMark, ToolReturnRequest, UndoFolderRequest, UndoRequest,
+    VerifyRequest,
 };
 pub use restores::{FilesForm, PlaceForm, RestorePlanForm, RestoredForm};
 pub use results::{AppendedForm, BranchedForm, ControlForm, ErasedForm, HookTakenForm, KeyedForm};
 pub use retention::{CapturesForm, RetainedForm, RetainedTotal, RetentionForm, TrimmedForm};
 #[cfg(feature = "schema")]
 pub use schema::big_or_none;
-pub use share::{FindForm, ShareAsked, SharePlanForm};
+pub use share::{FindForm, SharePlanForm, ShareRequest};
 pub use shared::{Listed, Problem};
 pub use stats::{CountsForm, DiskForm, StatsForm, StoreForm, TaskStatsForm, UserForm};
 pub use summaries::{

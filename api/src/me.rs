@@ -44,7 +44,7 @@ pub struct StoreIdForm {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields)]
-pub struct SessionAsked {
+pub struct SessionRequest {
     /// A code of the program that serves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,

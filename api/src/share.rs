@@ -8,21 +8,21 @@ use crate::Big;
 
 /// Settings of a share.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ShareAsked {
+pub struct ShareRequest {
     /// Withhold events with a text that resembles a secret.
     pub redact: bool,
     /// Regular expressions: withhold events with a text that matches one, too.
     pub withhold: Vec<String>,
-    /// The most bytes of the file; at most [`ShareAsked::MAX`].
+    /// The most bytes of the file; at most [`ShareRequest::MAX`].
     pub max: u64,
 }
 
-impl ShareAsked {
+impl ShareRequest {
     /// The most bytes of any file: 256 MiB.
     pub const MAX: u64 = 256 << 20;
 }
 
-impl Default for ShareAsked {
+impl Default for ShareRequest {
     /// Returns settings with redaction, and 32 MiB.
     fn default() -> Self {
         Self { redact: true, withhold: Vec::new(), max: 32 << 20 }

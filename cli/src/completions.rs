@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use clap::Command;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 
-use crate::backend::{Backend, CheckpointsAsked, Local};
+use crate::backend::{Backend, CheckpointsRequest, Local};
 use crate::commands;
 use crate::output::words::encode;
 use crate::store_locator::{Opened, StoreArgs};
@@ -56,10 +56,10 @@ fn addresses(begun: &OsStr) -> Vec<CompletionCandidate> {
     };
     let task = front.split('/').next().unwrap_or_default();
     candidates_of(|source| {
-        let page = source.checkpoints(&CheckpointsAsked {
+        let page = source.checkpoints(&CheckpointsRequest {
             task: Some(source.task(task).ok()?.id),
             limit: MOST,
-            ..CheckpointsAsked::default()
+            ..CheckpointsRequest::default()
         });
         let labelled = page.ok()?.items.into_iter().filter_map(|checkpoint| {
             let label = encode(checkpoint.label.as_deref()?);

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use milepost::ErrorKind;
-use milepost_api::{ShareAsked, SharePlanForm};
+use milepost_api::{SharePlanForm, ShareRequest};
 use milepost_formats::Progress;
 
 use crate::atomic_file::WholeFile;
@@ -20,7 +20,7 @@ const WITHHELD: &str =
 pub fn shared(
     source: &dyn Backend,
     task: &str,
-    asked: &ShareAsked,
+    asked: &ShareRequest,
     progress: &mut dyn Progress,
     each: Option<Bytes<'_>>,
 ) -> Result<SharePlanForm> {
@@ -42,7 +42,7 @@ pub fn shared(
 pub fn write_file(
     source: &dyn Backend,
     task: &str,
-    asked: &ShareAsked,
+    asked: &ShareRequest,
     path: &Path,
     progress: &mut dyn Progress,
 ) -> Result<SharePlanForm> {

@@ -2,7 +2,7 @@
 
 // tidy: one route
 
-use milepost_api::{HookAsked, HookTakenForm};
+use milepost_api::{HookRequest, HookTakenForm};
 use reqwest::Method;
 
 use crate::client::Client;
@@ -16,7 +16,7 @@ impl Client {
     /// # Errors
     ///
     /// `Forbidden`: not at the store's socket. `NotFound`: the program records no coding agents.
-    pub async fn take_hook(&self, asked: &HookAsked) -> Result<HookTakenForm> {
+    pub async fn take_hook(&self, asked: &HookRequest) -> Result<HookTakenForm> {
         let request = self.request(Method::POST, ["v1", "agent", "hooks"])?.json(asked)?;
         // A document has an id, and is recorded once.
         request.retry(RetryRule::Always).read().await

@@ -1,6 +1,6 @@
 //! Appends.
 
-use milepost_api::{AppendedForm, BranchedForm, MarkGiven};
+use milepost_api::{AppendedForm, BranchedForm, MarkRequest};
 use milepost_codec::Body;
 use serde::Serialize;
 
@@ -16,13 +16,13 @@ const LINES: &str = "application/x-ndjson";
 ///
 /// ```
 /// use milepost_client::Append;
-/// use milepost_client::api::MarkGiven;
+/// use milepost_client::api::MarkRequest;
 /// use milepost_client::codec::{Body, Message, StepStarted};
 ///
 /// let one = Append::from(Message::text("user", "hello")).key("request-17");
 /// let two: [Body; 2] = [StepStarted { step: 1, ..Default::default() }.into(),
 ///                       Message::text("assistant", "hi").into()];
-/// let mark = MarkGiven { label: Some("one".into()), ..MarkGiven::default() };
+/// let mark = MarkRequest { label: Some("one".into()), ..MarkRequest::default() };
 /// let batch = Append::batch(two).expect_head(5).mark(mark);
 /// # let _ = (one, batch);
 /// ```
@@ -31,7 +31,7 @@ pub struct Append {
     bodies: Vec<Body>,
     /// The keys of the events, if each has its own.
     keys: Vec<String>,
-    mark: Option<MarkGiven>,
+    mark: Option<MarkRequest>,
     lineage: Option<u32>,
     work: Work,
     conditions: Conditions,
@@ -97,7 +97,7 @@ impl Append {
 
     /// Marks a checkpoint after the events, in the same commit.
     #[must_use]
-    pub fn mark(mut self, mark: MarkGiven) -> Self {
+    pub fn mark(mut self, mark: MarkRequest) -> Self {
         self.mark = Some(mark);
         self
     }
@@ -180,11 +180,11 @@ struct AppendBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<&'a String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    mark: Option<&'a MarkGiven>,
+    mark: Option<&'a MarkRequest>,
 }
 
 impl<'a> AppendBody<'a> {
-    fn of(body: &'a Body, key: Option<&'a String>, mark: Option<&'a MarkGiven>) -> Self {
+    fn of(body: &'a Body, key: Option<&'a String>, mark: Option<&'a MarkRequest>) -> Self {
         let kind = body.kind_name();
         Self { kind, body, key, mark }
     }
@@ -193,7 +193,7 @@ impl<'a> AppendBody<'a> {
 /// The last line of a batch.
 #[derive(Serialize)]
 struct MarkLine<'a> {
-    mark: &'a MarkGiven,
+    mark: &'a MarkRequest,
 }
 
 impl Client {

@@ -2,7 +2,7 @@
 
 // tidy: one method, whose retry depends on its arguments
 
-use milepost_api::{AttachAsked, AttachedForm, AttachmentForm};
+use milepost_api::{AttachRequest, AttachedForm, AttachmentForm};
 use reqwest::Method;
 
 use crate::client::Client;
@@ -26,7 +26,7 @@ impl Client {
         attachments: Vec<AttachmentForm>,
     ) -> Result<AttachedForm> {
         let is_repeatable = attachments.iter().all(|one| one.index >= 0);
-        let asked = AttachAsked { alias: alias.to_owned(), attachments };
+        let asked = AttachRequest { alias: alias.to_owned(), attachments };
         let request = self.request(Method::POST, ["v1", "tasks", task, "attachments"])?;
         let request = request.json(&asked)?;
         match is_repeatable {

@@ -14,12 +14,12 @@ impl Client {
     ///
     /// ```no_run
     /// use milepost_client::Client;
-    /// use milepost_client::api::PinAsked;
+    /// use milepost_client::api::PinRequest;
     /// use milepost_client::calls::{Pin, Pins};
     ///
     /// # async fn keep(client: Client) -> milepost_client::Result<()> {
     /// let reason = Some("the best one".into());
-    /// client.call(&Pin::new("0a1b2c3d", PinAsked { reason })).await?;
+    /// client.call(&Pin::new("0a1b2c3d", PinRequest { reason })).await?;
     /// for pin in client.call(&Pins::new("essay")).await?.items {
     ///     println!("{} {}", pin.checkpoint, pin.reason.unwrap_or_default());
     /// }
@@ -38,13 +38,13 @@ impl Client {
     /// them.
     ///
     /// ```no_run
-    /// use milepost_client::api::ControlAsked;
+    /// use milepost_client::api::ControlRequest;
     /// use milepost_client::calls::Control;
     /// use milepost_client::codec::RunControl;
     /// use milepost_client::{Client, Conditions};
     ///
     /// # async fn pause(client: Client) -> milepost_client::Result<()> {
-    /// let pause = ControlAsked { to: RunControl::Paused, reason: Some("let me look".into()) };
+    /// let pause = ControlRequest { to: RunControl::Paused, reason: Some("let me look".into()) };
     /// let conditions = Conditions::new().key("pause-17").expect_head(5);
     /// client.call_under(&Control::new("essay", pause), &conditions).await?;
     /// # Ok(())

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use milepost_api::{JobAsked, JobForm, JobState, Listed};
+use milepost_api::{JobForm, JobRequest, JobState, Listed};
 use reqwest::Method;
 
 use crate::client::Client;
@@ -26,10 +26,10 @@ impl Client {
     /// ```no_run
     /// use std::time::Duration;
     /// use milepost_client::Client;
-    /// use milepost_client::api::{CompactAsked, JobAsked};
+    /// use milepost_client::api::{CompactRequest, JobRequest};
     ///
     /// # async fn compact(client: &Client) -> milepost_client::Result<()> {
-    /// let mut job = client.start_job(&JobAsked::Compact(CompactAsked::default())).await?;
+    /// let mut job = client.start_job(&JobRequest::Compact(CompactRequest::default())).await?;
     /// while job.ended.is_none() {
     ///     job = client.job(&job.id, Duration::from_secs(10)).await?;
     /// }
@@ -42,7 +42,7 @@ impl Client {
     ///
     /// `Forbidden`: not an admin, or not at the store's socket. `TooMany`: too many jobs are
     /// running.
-    pub async fn start_job(&self, asked: &JobAsked) -> Result<JobForm> {
+    pub async fn start_job(&self, asked: &JobRequest) -> Result<JobForm> {
         let request = self.request(Method::POST, ["v1", "jobs"])?.json(asked)?;
         Conditions::default().on(request)?.read().await
     }

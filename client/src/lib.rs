@@ -6,7 +6,7 @@
 //! Answers use the structures of [`api`], events those of [`codec`].
 //!
 //! ```no_run
-//! use milepost_client::api::{GuidanceAsked, MarkGiven, RestoreAsked, TaskGiven};
+//! use milepost_client::api::{GuidanceRequest, MarkRequest, RestoreRequest, TaskRequest};
 //! use milepost_client::calls::{Guide, Restore, StartTask};
 //! use milepost_client::codec::Message;
 //! use milepost_client::{Append, Client, Followed, Start};
@@ -14,18 +14,18 @@
 //! # async fn work() -> milepost_client::Result<()> {
 //! // Or `Client::unix(".milepost/server/socket")`.
 //! let client = Client::new("http://127.0.0.1:7733")?;
-//! let essay = TaskGiven { id: "essay".into(), ..TaskGiven::default() };
+//! let essay = TaskRequest { id: "essay".into(), ..TaskRequest::default() };
 //! client.call(&StartTask::new(essay)).await?;
-//! let draft = MarkGiven { label: Some("draft".into()), ..MarkGiven::default() };
+//! let draft = MarkRequest { label: Some("draft".into()), ..MarkRequest::default() };
 //! let append = Append::from(Message::text("assistant", "a draft")).mark(draft);
 //! let appended = client.append("essay", append).await?; // durable when it returns
 //! println!("the head is {}", appended.next.0);
 //!
 //! let state = client.state("essay@draft").await?;
 //! println!("{}", state.state);
-//! let guidance = GuidanceAsked { text: "Fewer adjectives.".into(), target: None };
+//! let guidance = GuidanceRequest { text: "Fewer adjectives.".into(), target: None };
 //! client.call(&Guide::new("essay", guidance)).await?;
-//! let back = RestoreAsked { to: "essay@draft".into(), ..RestoreAsked::default() };
+//! let back = RestoreRequest { to: "essay@draft".into(), ..RestoreRequest::default() };
 //! client.call(&Restore::new(back)).await?;
 //!
 //! let mut following = client.follow("essay", Start::Beginning);

@@ -1,6 +1,6 @@
 //! The caller, as the service knows it, and its sessions.
 
-use milepost_api::{MeForm, SessionAsked, SessionForm};
+use milepost_api::{MeForm, SessionForm, SessionRequest};
 use reqwest::Method;
 
 use crate::client::Client;
@@ -37,7 +37,7 @@ impl Client {
     /// `Unauthorized`: the code is wrong, was used or has expired. `Forbidden`: the client has a
     /// session instead of a token.
     pub async fn start_session(&self, code: Option<&str>) -> Result<SessionForm> {
-        let asked = SessionAsked { code: code.map(str::to_owned) };
+        let asked = SessionRequest { code: code.map(str::to_owned) };
         self.post(["v1", "sessions"], &asked)?.read().await
     }
 

@@ -1,7 +1,7 @@
 //! Summaries of tasks, and tasks as files.
 
 use milepost_api::calls::TaskQuery;
-use milepost_api::{ShareAsked, SharePlanForm, SummariesForm};
+use milepost_api::{SharePlanForm, ShareRequest, SummariesForm};
 
 use crate::client::Client;
 use crate::error::Result;
@@ -55,7 +55,7 @@ impl Client {
     ///
     /// `NotFound`: there is no such task. `Invalid`: it does not fit, or a regular expression is
     /// invalid.
-    pub async fn share_plan(&self, task: &str, asked: &ShareAsked) -> Result<SharePlanForm> {
+    pub async fn share_plan(&self, task: &str, asked: &ShareRequest) -> Result<SharePlanForm> {
         shared(self.get(["v1", "tasks", task, "share", "plan"])?, asked).read().await
     }
 
@@ -64,7 +64,7 @@ impl Client {
     /// # Errors
     ///
     /// As [`Client::share_plan`]. `Transport`, from the stream: the answer broke off.
-    pub async fn share(&self, task: &str, asked: &ShareAsked) -> Result<FileBytes> {
+    pub async fn share(&self, task: &str, asked: &ShareRequest) -> Result<FileBytes> {
         let request = shared(self.get(["v1", "tasks", task, "share"])?, asked);
         self.bytes(request.accept("application/octet-stream")).await
     }
@@ -75,7 +75,7 @@ fn listed(request: ApiRequest, query: TaskQuery) -> ApiRequest {
     request.query("limit", query.limit).query("cursor", query.cursor)
 }
 
-fn shared(mut request: ApiRequest, asked: &ShareAsked) -> ApiRequest {
+fn shared(mut request: ApiRequest, asked: &ShareRequest) -> ApiRequest {
     request = request.query("redact", Some(asked.redact)).query("max", Some(asked.max));
     for pattern in &asked.withhold {
         request = request.query("withhold", Some(pattern));

@@ -2,7 +2,7 @@
 
 use milepost::events::{Application, Attachment, Data};
 use milepost::{Body, Json};
-use milepost_api::MarkGiven;
+use milepost_api::MarkRequest;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
@@ -36,7 +36,7 @@ fn body(event: &Bound<'_, PyAny>) -> PyResult<Body> {
 }
 
 /// Returns the mark of a JSON text.
-pub fn mark(text: &str) -> PyResult<MarkGiven> {
+pub fn mark(text: &str) -> PyResult<MarkRequest> {
     serde_json::from_str(text).map_err(|error| invalid(format!("the checkpoint: {error}")))
 }
 

@@ -2,7 +2,7 @@
 
 use milepost::events::Attachment;
 use milepost::{Append, Body, Engine};
-use milepost_api::MarkGiven;
+use milepost_api::MarkRequest;
 use milepost_client::Client;
 use milepost_client::calls::{AliasQuery, Attachments};
 use milepost_service::forms;
@@ -27,7 +27,7 @@ pub type Conditions = (Option<u32>, Option<String>, Option<u64>);
 /// The events of an append, and its conditions.
 pub struct Appending {
     bodies: Vec<Body>,
-    mark: Option<MarkGiven>,
+    mark: Option<MarkRequest>,
     pub lineage: Option<u32>,
     key: Option<String>,
     head: Option<u64>,

@@ -3,12 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use milepost_api::{HookAsked, HookTakenForm};
+use milepost_api::{HookRequest, HookTakenForm};
 
 use crate::error::ApiError;
 
 /// A function that records the document of a hook.
-type Take = dyn Fn(HookAsked) -> milepost::Result<HookTakenForm> + Send + Sync;
+type Take = dyn Fn(HookRequest) -> milepost::Result<HookTakenForm> + Send + Sync;
 
 /// The recorder of a service. Empty, it refuses documents.
 #[derive(Clone, Default)]
@@ -17,7 +17,7 @@ pub(crate) struct AgentHooks(Option<Arc<Take>>);
 impl AgentHooks {
     pub(crate) fn by<F>(take: F) -> Self
     where
-        F: Fn(HookAsked) -> milepost::Result<HookTakenForm> + Send + Sync + 'static,
+        F: Fn(HookRequest) -> milepost::Result<HookTakenForm> + Send + Sync + 'static,
     {
         Self(Some(Arc::new(take)))
     }
@@ -27,7 +27,7 @@ impl AgentHooks {
     }
 
     /// Records a document, and returns once the agent may continue.
-    pub(crate) fn take(&self, asked: HookAsked) -> Result<HookTakenForm, ApiError> {
+    pub(crate) fn take(&self, asked: HookRequest) -> Result<HookTakenForm, ApiError> {
         let Some(take) = &self.0 else {
             let text = "this program records no coding agents: the daemon of a project does";
             return Err(ApiError::NotFound(text.to_owned()));

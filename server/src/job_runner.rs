@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use crate::app::App;
 use crate::error::{ApiError, bug};
-use crate::jobs::{ApiJobFailure, Job, JobRequest};
+use crate::jobs::{ApiJobFailure, Job, JobStart};
 use crate::request_scope::RequestContext;
 
 impl App {
     /// Starts a job, unless an earlier request with the same key did.
-    pub(crate) fn start_job(&self, request: JobRequest) -> Result<Arc<Job>, ApiError> {
+    pub(crate) fn start_job(&self, request: JobStart) -> Result<Arc<Job>, ApiError> {
         let (job, is_new) = self.jobs.add(&request, self.now_us())?;
         if !is_new {
             return Ok(job);
         }
-        let JobRequest { asked, user, id, .. } = request;
+        let JobStart { asked, user, id, .. } = request;
         let (app, started, context) = (self.clone(), Arc::clone(&job), RequestContext::now());
         let work = {
             let (app, job) = (app.clone(), Arc::clone(&job));

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use data_encoding::HEXLOWER;
 use milepost::calls::Cancel;
 use milepost_api::{
-    Big, JobAsked, JobForm, JobNote, JobProgress, JobResult, JobState, Problem, Remedy, micros,
+    Big, JobForm, JobNote, JobProgress, JobRequest, JobResult, JobState, Problem, Remedy, micros,
 };
 use milepost_service::jobs::{JobFailure, Listener};
 use parking_lot::Mutex;
@@ -71,8 +71,8 @@ struct Outcome {
 }
 
 /// A request for a job.
-pub(crate) struct JobRequest {
-    pub(crate) asked: JobAsked,
+pub(crate) struct JobStart {
+    pub(crate) asked: JobRequest,
     pub(crate) user: Arc<str>,
     pub(crate) id: String,
     pub(crate) key: Option<String>,
@@ -123,7 +123,7 @@ impl Jobs {
     /// Adds a job, or returns the one that an earlier request with the same key started.
     pub(crate) fn add(
         &self,
-        request: &JobRequest,
+        request: &JobStart,
         now_us: u64,
     ) -> Result<(Arc<Job>, bool), ApiError> {
         let text = serde_json::to_vec(&request.asked).map_err(|_| ApiError::Bug)?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use milepost_api::{HookAsked, HookTakenForm};
+use milepost_api::{HookRequest, HookTakenForm};
 use milepost_runtime::run::Checkpointer;
 
 use crate::agent_hooks::AgentHooks;
@@ -120,7 +120,7 @@ impl ServerOptions {
     #[must_use]
     pub fn agent_hooks<F>(mut self, take: F) -> Self
     where
-        F: Fn(HookAsked) -> milepost::Result<HookTakenForm> + Send + Sync + 'static,
+        F: Fn(HookRequest) -> milepost::Result<HookTakenForm> + Send + Sync + 'static,
     {
         self.agent_hooks = AgentHooks::by(take);
         self

@@ -9,7 +9,7 @@ use milepost::clock::{Clock as _, SystemClock};
 use milepost::events::{Application, MarkStatus, RunControl};
 use milepost::{Append, Engine, ErrorKind, Result};
 use milepost_agents::documents::{AgentEvent, AgentEventKind};
-use milepost_api::{HookAsked, HookTakenForm};
+use milepost_api::{HookRequest, HookTakenForm};
 use milepost_formats::{HOOK_KEY, TailStop};
 use milepost_workspace::Workspace;
 use serde_json::json;
@@ -64,7 +64,7 @@ impl Reply {
 /// A document of a hook, with facts that the recorder knows about it.
 #[derive(Debug)]
 pub(crate) struct Heard<'a> {
-    pub(crate) asked: &'a HookAsked,
+    pub(crate) asked: &'a HookRequest,
     pub(crate) event: &'a AgentEvent,
     /// The key of its events.
     pub(crate) key: &'a str,

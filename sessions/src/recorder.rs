@@ -5,7 +5,7 @@ use std::thread::JoinHandle;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use milepost::internals::threads;
 use milepost::{Engine, Error, ErrorKind, Result};
-use milepost_api::{HookAsked, HookTakenForm};
+use milepost_api::{HookRequest, HookTakenForm};
 use parking_lot::Mutex;
 
 use crate::options::RecorderOptions;
@@ -46,7 +46,7 @@ impl Recorder {
     /// `Unavailable`: the recorder ended. `Invalid`: the document is of another project. Otherwise
     /// as [`Lineage::append`](milepost::Lineage::append) and
     /// [`Workspace::capture`](milepost_workspace::Workspace::capture).
-    pub fn take(&self, asked: HookAsked) -> Result<HookTakenForm> {
+    pub fn take(&self, asked: HookRequest) -> Result<HookTakenForm> {
         let (reply, answer) = bounded(1);
         let sent = self.works.send(Work::Hook(Box::new(asked), reply));
         match sent.ok().and_then(|()| answer.recv().ok()) {

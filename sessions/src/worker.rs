@@ -10,7 +10,7 @@ use milepost::clock::{Clock as _, SystemClock};
 use milepost::{Engine, Error, ErrorKind, Result};
 use milepost_agents::documents::{self, AgentEvent, AgentEventKind, Document};
 use milepost_agents::{Agent, Environment, HOOK_WAIT, SpoolResult};
-use milepost_api::{HookAsked, HookTakenForm};
+use milepost_api::{HookRequest, HookTakenForm};
 use milepost_formats::{HOOK_KEY, continued};
 use milepost_workspace::{Workspace, WorkspaceOptions};
 use tracing::{info, warn};
@@ -46,7 +46,7 @@ const TASK_MAX: usize = 150;
 #[derive(Debug)]
 pub(crate) enum Work {
     /// A document, and where its answer goes.
-    Hook(Box<HookAsked>, Sender<Result<HookTakenForm>>),
+    Hook(Box<HookRequest>, Sender<Result<HookTakenForm>>),
     /// The process of a session ended.
     Gone { session: String, process: u32 },
     /// The recorder ends.
@@ -134,7 +134,7 @@ impl Worker {
     }
 
     /// Records a document of now, and answers. Returns `true` if documents may wait in the spool.
-    fn live(&mut self, asked: &HookAsked, to: Sender<Result<HookTakenForm>>) -> bool {
+    fn live(&mut self, asked: &HookRequest, to: Sender<Result<HookTakenForm>>) -> bool {
         let mut reply = Reply::new(Some(to));
         // The order counts: waiting documents are older. The hook puts this one after them.
         if self.take_spooled(SLICE_US) != Spooled::Nothing {
@@ -153,7 +153,7 @@ impl Worker {
     }
 
     /// Puts a document into the spool whose hook has its answer already. It is tried again.
-    fn keep(&self, asked: &HookAsked) -> bool {
+    fn keep(&self, asked: &HookRequest) -> bool {
         let Some(spool) = &self.options.spool else { return false };
         match spool.put(asked) {
             Ok(SpoolResult::Kept(_)) => true,
@@ -225,14 +225,14 @@ impl Worker {
     }
 
     /// Records a document of the spool. A panic is an error of this document alone.
-    fn spooled(&mut self, asked: &HookAsked) -> Result<()> {
+    fn spooled(&mut self, asked: &HookRequest) -> Result<()> {
         let record = || self.hook(asked, true, &mut Reply::new(None));
         catch_unwind(AssertUnwindSafe(record))
             .unwrap_or_else(|_| Err(Error::new(ErrorKind::Invalid, "the recorder panicked")))
     }
 
     /// Records one document.
-    fn hook(&mut self, asked: &HookAsked, is_spooled: bool, reply: &mut Reply) -> Result<()> {
+    fn hook(&mut self, asked: &HookRequest, is_spooled: bool, reply: &mut Reply) -> Result<()> {
         let project = milepost_agents::project(asked);
         if project != self.options.project {
             let text = format!("the project is {}", self.options.project.display());
@@ -296,7 +296,7 @@ impl Worker {
     }
 
     /// Adds a session that is not known, and watches its process. Returns `true` if it is new.
-    fn open(&mut self, asked: &HookAsked, event: &AgentEvent, is_spooled: bool) -> Result<bool> {
+    fn open(&mut self, asked: &HookRequest, event: &AgentEvent, is_spooled: bool) -> Result<bool> {
         let is_new = !self.sessions.contains_key(&event.session);
         if is_new {
             let id = task_id(&event.session);
@@ -366,7 +366,7 @@ impl Worker {
 }
 
 /// Reads the event of a document. `None` if it is recorded nowhere.
-fn event(asked: &HookAsked) -> Option<AgentEvent> {
+fn event(asked: &HookRequest) -> Option<AgentEvent> {
     let agent = Agent::of_name(&asked.agent)?;
     match documents::read(agent, asked.payload.as_bytes()) {
         Document::Event(event) => Some(*event),
@@ -389,7 +389,7 @@ fn reach(event: &AgentEvent, project: &Path) -> Reach {
 }
 
 /// Returns the process of the agent that called a hook: the nearest one is the shell of the guard.
-fn process(asked: &HookAsked) -> Option<u32> {
+fn process(asked: &HookRequest) -> Option<u32> {
     asked.parents.get(1).copied()
 }
 
@@ -420,7 +420,7 @@ fn started(engine: &Engine, task: &str, user: &str) -> Result<milepost::Task> {
 }
 
 /// Returns the variables of the hook's environment that name folders of agents.
-fn environment(asked: &HookAsked, own: &Environment) -> Environment {
+fn environment(asked: &HookRequest, own: &Environment) -> Environment {
     let home = own.home().map(Path::to_owned).map(PathBuf::into_os_string);
     Environment::new(|name| match name {
         "HOME" => home.clone(),
@@ -437,7 +437,7 @@ mod tests {
 
     use super::*;
 
-    fn asked(project: &Path, event: &str) -> HookAsked {
+    fn asked(project: &Path, event: &str) -> HookRequest {
         let call = HookCall {
             agent: "claude-code".to_owned(),
             time_us: SystemClock.now_us(),
@@ -445,7 +445,7 @@ mod tests {
             is_cut: false,
         };
         let asked = call.with(project, |_| None);
-        HookAsked { parents: vec![1, std::process::id()], ..asked }
+        HookRequest { parents: vec![1, std::process::id()], ..asked }
     }
 
     /// Returns a worker with a spool, whose state is in this folder.

@@ -15,14 +15,14 @@
 //!
 //! use milepost::events::Message;
 //! use milepost::{Engine, Options};
-//! use milepost_api::ShareAsked;
+//! use milepost_api::ShareRequest;
 //! use milepost_share::Share;
 //!
 //! let engine = Engine::in_memory(Options::default())?;
 //! let task = engine.start_task("essay", "ana")?;
 //! task.append(Message::text("user", "the key is sk-abcdefghijklmnopqrst"))?;
 //!
-//! let share = Share::of(&engine, "essay", &ShareAsked::default(), &mut ())?;
+//! let share = Share::of(&engine, "essay", &ShareRequest::default(), &mut ())?;
 //! assert_eq!(share.plan().withheld.0, 1);
 //! let mut file = Vec::new();
 //! share.write(&mut |bytes| {

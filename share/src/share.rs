@@ -1,7 +1,7 @@
 //! A packed task.
 
 use milepost::{Engine, Error};
-use milepost_api::{Big, FindForm, ShareAsked, SharePlanForm};
+use milepost_api::{Big, FindForm, SharePlanForm, ShareRequest};
 use milepost_formats::export_file::{self, ExportOptions};
 use milepost_formats::{Progress, Result};
 
@@ -38,10 +38,10 @@ impl Share {
     pub fn of(
         engine: &Engine,
         task: &str,
-        asked: &ShareAsked,
+        asked: &ShareRequest,
         progress: &mut dyn Progress,
     ) -> Result<Self> {
-        Self::within(ShareAsked::MAX, engine, task, asked, progress)
+        Self::within(ShareRequest::MAX, engine, task, asked, progress)
     }
 
     /// Packs a task as [`Share::of`] does, for a caller that may ask for `ceiling` bytes at most.
@@ -53,14 +53,14 @@ impl Share {
         ceiling: u64,
         engine: &Engine,
         task: &str,
-        asked: &ShareAsked,
+        asked: &ShareRequest,
         progress: &mut dyn Progress,
     ) -> Result<Self> {
         let searches = asked.redact || !asked.withhold.is_empty();
         let checked = ExportOptions { files: false, redact: searches };
         export_file::check(engine, &[task.to_owned()], checked)?;
         let packing = Packing { engine, task, secrets: asked.redact, withhold: &asked.withhold };
-        let ceiling = ceiling.min(ShareAsked::MAX);
+        let ceiling = ceiling.min(ShareRequest::MAX);
         let most = asked.max.min(ceiling);
         // The first pass is complete: it determines the lengths of the file and of its longest
         // text.

@@ -13,7 +13,7 @@ use milepost::events::{
 };
 use milepost::state::MessageRange;
 use milepost::{Append, Body, Engine, Json, Mark, Options};
-use milepost_api::ShareAsked;
+use milepost_api::ShareRequest;
 use milepost_share::Share;
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ struct File {
 }
 
 impl File {
-    fn of(engine: &Engine, task: &str, asked: &ShareAsked) -> Self {
+    fn of(engine: &Engine, task: &str, asked: &ShareRequest) -> Self {
         Self::read(&bytes(engine, task, asked))
     }
 
@@ -103,7 +103,7 @@ fn number(value: &Value) -> u64 {
     value.as_str().unwrap().parse().unwrap()
 }
 
-fn bytes(engine: &Engine, task: &str, asked: &ShareAsked) -> Vec<u8> {
+fn bytes(engine: &Engine, task: &str, asked: &ShareRequest) -> Vec<u8> {
     let share = Share::of(engine, task, asked, &mut ()).unwrap();
     let mut bytes = Vec::new();
     let Ok(()) = share.write(&mut |part| {
@@ -142,7 +142,7 @@ fn run() -> Engine {
 #[test]
 fn states_of_the_index_are_those_of_the_engine_at_each_offset() {
     let engine = run();
-    let file = File::of(&engine, "tune", &ShareAsked::default());
+    let file = File::of(&engine, "tune", &ShareRequest::default());
     let chunks = engine.view().chunks();
     for info in engine.task("tune").unwrap().lineages().unwrap() {
         let lineage = engine.task("tune").unwrap().lineage_named(info.id).unwrap();
@@ -159,7 +159,7 @@ fn states_of_the_index_are_those_of_the_engine_at_each_offset() {
 #[test]
 fn answers_of_the_index_are_those_of_the_service() {
     let engine = run();
-    let file = File::of(&engine, "tune", &ShareAsked::default());
+    let file = File::of(&engine, "tune", &ShareRequest::default());
     let task = engine.task("tune").unwrap();
     let form = |info: milepost::reading::TaskSummary| json!(milepost_service::forms::summary(info));
     assert_eq!(file.index["summary"], form(engine.query().summary("tune").unwrap()));
@@ -201,7 +201,7 @@ fn the_same_task_gives_the_same_file() {
     let task = engine.task("tune").unwrap();
     task.append(Append::from(Message::text("user", &secret(1))).key(secret(2))).unwrap();
     task.checkpoint(Mark::new().label(secret(3))).unwrap();
-    let asked = ShareAsked::default();
+    let asked = ShareRequest::default();
     assert!(bytes(&engine, "tune", &asked) == bytes(&engine, "tune", &asked));
 }
 
@@ -211,7 +211,7 @@ fn a_withheld_description_of_a_lineage_leaves_the_hashes_of_the_task() {
     let view = engine.view();
     let at = view.point("tune@step-2").unwrap();
     view.restore(&at).description(format!("with {}", secret(1))).run().unwrap();
-    let asked = ShareAsked::default();
+    let asked = ShareRequest::default();
     let first = bytes(&engine, "tune", &asked);
     assert!(first == bytes(&engine, "tune", &asked));
     let file = File::read(&first);
@@ -255,7 +255,7 @@ fn what_a_browser_lists_and_is_not_of_the_events_is_named() {
             Err(_) => engine.start_task("tune", "ana").unwrap(),
         };
         task.append(Message::text("user", "pay 10 to Bob")).unwrap();
-        let text = String::from_utf8(bytes(engine, "tune", &ShareAsked::default())).unwrap();
+        let text = String::from_utf8(bytes(engine, "tune", &ShareRequest::default())).unwrap();
         assert_eq!(checked(text.as_bytes()), Vec::<String>::new());
         let file = File::read(text.as_bytes());
         // Each document, one after the other.
@@ -305,7 +305,7 @@ fn no_planted_secret_is_in_the_file() {
     let patch = format!(r#"{{"kind":"variables_patched","patch":{{"{}":1}}}}"#, secret(6));
     task.append(Body::from_json(&patch).unwrap()).unwrap();
 
-    let asked = ShareAsked { withhold: vec!["ACME-[0-9]+".into()], ..ShareAsked::default() };
+    let asked = ShareRequest { withhold: vec!["ACME-[0-9]+".into()], ..ShareRequest::default() };
     let file = File::of(&engine, "tune", &asked);
     let all = file.all();
     for n in 1..=6 {
@@ -328,7 +328,7 @@ fn no_planted_secret_is_in_the_file() {
     assert_eq!(number(&file.contents["withheld"]) + 1, withheld);
     assert_eq!(file.export[0]["redacted"], json!(true), "a mark cannot be erased");
 
-    let whole = ShareAsked { redact: false, ..ShareAsked::default() };
+    let whole = ShareRequest { redact: false, ..ShareRequest::default() };
     let file = File::of(&engine, "tune", &whole);
     assert!(file.all().contains(&secret(1)) && file.contents["withheld"] == json!("0"));
 }
@@ -349,7 +349,7 @@ fn the_longest_texts_are_withheld_until_the_file_fits() {
     for _ in 0..3 {
         task.append(Message::text("user", &noise(300 << 10))).unwrap();
     }
-    let small = ShareAsked { max: 2 << 20, ..ShareAsked::default() };
+    let small = ShareRequest { max: 2 << 20, ..ShareRequest::default() };
     let share = Share::of(&engine, "tune", &small, &mut ()).unwrap();
     let plan = share.plan();
     assert_eq!((plan.longest.map(|most| most.0), plan.long.0), (Some(1 << 20), 1));
@@ -357,12 +357,12 @@ fn the_longest_texts_are_withheld_until_the_file_fits() {
     let file = File::of(&engine, "tune", &small);
     assert!(file.all().contains("[withheld: 2"));
 
-    let none = ShareAsked { max: 1000, ..ShareAsked::default() };
+    let none = ShareRequest { max: 1000, ..ShareRequest::default() };
     let error = Share::of(&engine, "tune", &none, &mut ()).unwrap_err();
     assert!(error.to_string().contains("1000 are allowed"), "{error}");
-    let wrong = ShareAsked { withhold: vec!["(".into()], ..ShareAsked::default() };
+    let wrong = ShareRequest { withhold: vec!["(".into()], ..ShareRequest::default() };
     Share::of(&engine, "tune", &wrong, &mut ()).unwrap_err();
-    let empty = ShareAsked { withhold: vec!["x*".into()], ..ShareAsked::default() };
+    let empty = ShareRequest { withhold: vec!["x*".into()], ..ShareRequest::default() };
     Share::of(&engine, "tune", &empty, &mut ()).unwrap_err();
 }
 
@@ -372,10 +372,10 @@ fn a_pattern_that_matches_names_of_the_format_withholds_whole_bodies_or_is_refus
     let task = engine.start_task("t", "ana").unwrap();
     task.append(Message::text("user", "a message of the user")).unwrap();
     task.append(PromptChanged { prompt: "be brief".into() }).unwrap();
-    let asked = |pattern: &str| ShareAsked {
+    let asked = |pattern: &str| ShareRequest {
         withhold: vec![pattern.into()],
         redact: false,
-        ..ShareAsked::default()
+        ..ShareRequest::default()
     };
     let file = File::of(&engine, "t", &asked("prompt"));
     let line = file.export.iter().find(|line| line.get("withheld").is_some()).unwrap();
@@ -387,7 +387,7 @@ fn a_pattern_that_matches_names_of_the_format_withholds_whole_bodies_or_is_refus
 }
 
 /// Returns the text of a share of one message.
-fn share_of(content: &str, asked: &ShareAsked) -> String {
+fn share_of(content: &str, asked: &ShareRequest) -> String {
     let engine = Engine::in_memory(Options::default()).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
     task.append(Message::text("user", content)).unwrap();
@@ -396,7 +396,7 @@ fn share_of(content: &str, asked: &ShareAsked) -> String {
 
 #[test]
 fn texts_of_json_are_searched_as_deep_and_as_whole_as_others() {
-    let asked = ShareAsked { withhold: vec![r"\d{9}".into()], ..ShareAsked::default() };
+    let asked = ShareRequest { withhold: vec![r"\d{9}".into()], ..ShareRequest::default() };
     let found = |content: &str, secret: &str| {
         let all = share_of(content, &asked);
         assert!(!all.contains(secret) && all.contains("[redacted:"), "{content}");
@@ -416,7 +416,7 @@ fn texts_of_json_are_searched_as_deep_and_as_whole_as_others() {
         text = json!({"name": "n", "value": text, secret(3): 1}).to_string();
     }
     found(&text, &secret(2));
-    let large = ShareAsked { withhold: vec!["[ab]*a[ab]{30000}c".into()], ..asked };
+    let large = ShareRequest { withhold: vec!["[ab]*a[ab]{30000}c".into()], ..asked };
     let engine = Engine::in_memory(Options::default()).unwrap();
     engine.start_task("t", "ana").unwrap();
     let error = Share::of(&engine, "t", &large, &mut ()).unwrap_err();
@@ -433,9 +433,9 @@ fn what_is_hashed_with_a_header_is_withheld_with_it() {
         erased.map(|line| line["body"]["body_hash"].clone())
     };
     engine.retention().erase(&task.point(1).unwrap(), None).unwrap();
-    let plain = ShareAsked { redact: false, ..ShareAsked::default() };
+    let plain = ShareRequest { redact: false, ..ShareRequest::default() };
     let known = hash(&File::of(&engine, "t", &plain)).unwrap();
-    let file = File::of(&engine, "t", &ShareAsked::default());
+    let file = File::of(&engine, "t", &ShareRequest::default());
     assert!(!file.all().contains(known.as_str().unwrap()), "the header is guessed with it");
     assert_eq!((&file.contents["trusted"], hash(&file)), (&json!("1"), None));
 }
@@ -447,7 +447,7 @@ fn the_beginning_of_an_id_tells_no_label() {
     let id = task.checkpoint(Mark::new().label(secret(1))).unwrap().id.to_string();
     let said = format!("milepost rollback @{} or {}", &id[..12], id.to_uppercase());
     task.append(Message::text("user", &said)).unwrap();
-    let all = File::of(&engine, "t", &ShareAsked::default()).all();
+    let all = File::of(&engine, "t", &ShareRequest::default()).all();
     assert!(!all.contains(&id[..12]) && !all.contains(&id.to_uppercase()));
     assert!(all.contains("milepost rollback @"));
 }
@@ -468,7 +468,7 @@ fn one_of_64_events_has_its_hash_and_each_on_trust_has_two() {
         let append = if is_secret { append.key(secret(n)) } else { append };
         task.append(append).unwrap();
     }
-    let file = File::of(&engine, "t", &ShareAsked::default());
+    let file = File::of(&engine, "t", &ShareRequest::default());
     let hash_of = |offset: u64| {
         let point = task.point(offset + 1).unwrap();
         engine.view().hash_at(&point).unwrap().to_string()
@@ -489,7 +489,7 @@ fn a_store_with_a_key_is_shared() {
     let engine = Engine::open(dir.path().join("store"), options).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
     task.append(Message::text("user", "hello")).unwrap();
-    let file = File::of(&engine, "t", &ShareAsked::default());
+    let file = File::of(&engine, "t", &ShareRequest::default());
     assert_eq!((&file.contents["keyed"], &file.contents["withheld"]), (&json!(true), &json!("0")));
     assert_eq!(file.index["rows/0/0"][1]["text"], json!("user: hello"));
     // Without the key, none of them can be computed.
@@ -502,7 +502,7 @@ fn no_text_of_a_task_ends_an_element_of_the_file() {
     let name = "</script><script>alert(1)</script></title><!--";
     let task = engine.start_task(name, "ana").unwrap();
     task.append(Message::text("user", "</script><img src=x onerror=alert(1)>")).unwrap();
-    let file = File::of(&engine, name, &ShareAsked::default());
+    let file = File::of(&engine, name, &ShareRequest::default());
     let scripts = file.text.matches("<script").count();
     let pieces = file.contents["export"]["pieces"].as_array().unwrap().len();
     let viewer = milepost_page::SHARE_SCRIPT.matches("<script").count();
@@ -514,7 +514,7 @@ fn no_text_of_a_task_ends_an_element_of_the_file() {
 #[test]
 fn a_copy_of_the_events_of_a_file_is_the_task() {
     let engine = run();
-    let file = File::of(&engine, "tune", &ShareAsked::default());
+    let file = File::of(&engine, "tune", &ShareRequest::default());
     let heads = file.export[1]["heads"].as_array().unwrap();
     let head = engine.task("tune").unwrap().head().unwrap();
     assert!(heads.iter().any(|said| said["hash"] == json!(head.hash.to_string())));

@@ -7,7 +7,9 @@ use milepost::calls::Cancel;
 use milepost::events::Message;
 use milepost::restore::{CaptureContext, PendingRestore, PrepareContext};
 use milepost::{Body, Engine, Error, ErrorKind, Mark, Options, Participant, Result, Scope};
-use milepost_api::{CaptureAsked, CompactAsked, FilesAsked, FolderAsked, JobAsked, JobResult};
+use milepost_api::{
+    CaptureRequest, CompactRequest, FilesRequest, FolderRequest, JobRequest, JobResult,
+};
 use milepost_codec::RestorePart;
 use milepost_workspace::{Choices, Workspace, WorkspaceOptions};
 
@@ -18,12 +20,12 @@ fn engine() -> (tempfile::TempDir, Engine) {
     (dir, engine)
 }
 
-fn capture(folder: &Path) -> JobAsked {
-    JobAsked::Capture(CaptureAsked {
+fn capture(folder: &Path) -> JobRequest {
+    JobRequest::Capture(CaptureRequest {
         folder: folder.to_owned(),
         task: Some("t".into()),
         label: Some("first".into()),
-        ..CaptureAsked::default()
+        ..CaptureRequest::default()
     })
 }
 
@@ -59,7 +61,7 @@ fn a_compaction_that_is_given_up_changes_nothing_and_the_next_one_ends() {
         task.append(Message::text("user", &format!("message {at}"))).unwrap();
     }
     let state = || engine.run_state(&engine.point("t").unwrap()).unwrap().messages.len();
-    let compact = JobAsked::Compact(CompactAsked { dry_run: false, force: true });
+    let compact = JobRequest::Compact(CompactRequest { dry_run: false, force: true });
     let run = |engine: &Engine| milepost_service::jobs::run(engine, &compact, "ana", &|_| {});
     let failed = run(&gone(&engine)).unwrap_err();
     assert_eq!(failed.error.kind(), ErrorKind::Unavailable, "{failed}");
@@ -153,10 +155,10 @@ fn a_restore_that_is_given_up_before_it_changes_files_changes_none() {
     milepost_service::jobs::run(&engine, &capture(&folder), "ana", &|_| {}).unwrap();
     std::fs::write(folder.join("draft.md"), "second").unwrap();
     milepost_service::jobs::run(&engine, &capture(&folder), "ana", &|_| {}).unwrap();
-    let asked = JobAsked::Restore(FilesAsked {
+    let asked = JobRequest::Restore(FilesRequest {
         to: "t@2".into(),
         scope: Scope::All,
-        files: FolderAsked { folder: Some(folder.clone()), ..FolderAsked::default() },
+        files: FolderRequest { folder: Some(folder.clone()), ..FolderRequest::default() },
         description: None,
     });
     milepost_service::jobs::run(&gone(&engine), &asked, "ana", &|_| {}).unwrap_err();

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::call;
 use crate::{
-    AttachAsked, AttachedForm, AttachmentForm, CheckpointForm, CheckpointGiven, Listed,
+    AttachRequest, AttachedForm, AttachmentForm, CheckpointForm, CheckpointRequest, Listed,
     UnmarkedForm,
 };
 
@@ -170,7 +170,7 @@ call! {
     Mark {
         /// The task's id
         task,
-        body: CheckpointGiven,
+        body: CheckpointRequest,
     }
     "mark" of "checkpoints": conditional post "/v1/tasks/{task}/checkpoints"
         -> created (CheckpointForm),
@@ -187,7 +187,7 @@ call! {
     Attach {
         /// The task's id
         task,
-        body: AttachAsked,
+        body: AttachRequest,
     }
     "attach" of "checkpoints": change post "/v1/tasks/{task}/attachments" -> (AttachedForm)
 }

@@ -4,7 +4,7 @@
 use milepost_codec::Json as Object;
 
 use crate::call::call;
-use crate::{RetentionAsked, RetentionForm, VerifyAsked, VerifyForm};
+use crate::{RetentionForm, RetentionRequest, VerifyForm, VerifyRequest};
 
 call! {
     /// Returns the heads of the store, to keep elsewhere and verify against later.
@@ -17,7 +17,7 @@ call! {
 call! {
     /// Verifies the store or one task: every hash, and both copies of every event.
     Verify {
-        optional body: VerifyAsked,
+        optional body: VerifyRequest,
     }
     "verify" of "maintenance": change post "/v1/verify"
         -> (VerifyForm) "Also where there are faults: `ok` says so",
@@ -29,7 +29,7 @@ call! {
 call! {
     /// Returns the effects of a cleanup without changing anything.
     PlanRetention {
-        body: RetentionAsked,
+        body: RetentionRequest,
     }
     "plan_retention" of "maintenance": read post "/v1/retention/plan" -> (RetentionForm),
         403,
@@ -39,7 +39,7 @@ call! {
 call! {
     /// Removes old checkpoints, and the events that become unneeded.
     Retain {
-        body: RetentionAsked,
+        body: RetentionRequest,
     }
     "retain" of "maintenance": change post "/v1/retention"
         -> (RetentionForm) "Also where tasks failed: each says so",

@@ -3,7 +3,7 @@
 // tidy: one family
 
 use crate::call::call;
-use crate::{Listed, PinAsked, PinForm};
+use crate::{Listed, PinForm, PinRequest};
 
 call! {
     /// Lists all pinned checkpoints of a task.
@@ -19,7 +19,7 @@ call! {
     Pin {
         /// The checkpoint's id, or a unique prefix of 8 or more digits
         id,
-        optional body: PinAsked,
+        optional body: PinRequest,
     }
     "pin" of "checkpoints": change put "/v1/checkpoints/{id}/pin" -> (PinForm)
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::call;
 use crate::{
-    AcceptedConditions, BisectedForm, BlamedForm, BranchAsked, EraseAsked, ErasedForm,
+    AcceptedConditions, BisectedForm, BlamedForm, BranchRequest, EraseRequest, ErasedForm,
     FileChangesForm, LineageForm, PointForm,
 };
 
@@ -59,7 +59,7 @@ call! {
     Erase {
         /// An address, as one segment: `essay%2F3@12`
         address,
-        optional body: EraseAsked,
+        optional body: EraseRequest,
     }
     "erase" of "points": change post "/v1/points/{address}/erase"
         -> (ErasedForm) "Also where it had been erased before: `was_erased` says so",
@@ -95,7 +95,7 @@ call! {
     Branch {
         /// An address, as one segment: `essay%2F3@12`
         address,
-        optional body: BranchAsked,
+        optional body: BranchRequest,
     }
     "branch" of "points": conditional post "/v1/points/{address}/branch"
         -> created (LineageForm) "The lineage that this key opened",

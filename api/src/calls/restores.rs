@@ -2,8 +2,8 @@
 
 use crate::call::call;
 use crate::{
-    AcceptedConditions, FoldersForm, RestoreAsked, RestorePlanForm, RestoredForm, SwitchAsked,
-    UndoFolderAsked,
+    AcceptedConditions, FoldersForm, RestorePlanForm, RestoreRequest, RestoredForm, SwitchRequest,
+    UndoFolderRequest,
 };
 
 call! {
@@ -12,7 +12,7 @@ call! {
     Switch {
         /// The task's id
         task,
-        body: SwitchAsked,
+        body: SwitchRequest,
     }
     "switch" of "restores": conditional put "/v1/tasks/{task}/active" -> (RestoredForm),
         409 "The key was used for something else",
@@ -52,7 +52,7 @@ call! {
 call! {
     /// Returns the effects of a restore without changing anything.
     PlanRestore {
-        body: RestoreAsked,
+        body: RestoreRequest,
     }
     "plan_restore" of "restores": long post "/v1/restores/plan" -> (RestorePlanForm),
         403 "Files are for admins",
@@ -62,7 +62,7 @@ call! {
 call! {
     /// Restores a task to a point: opens a new lineage there and activates it.
     Restore {
-        body: RestoreAsked,
+        body: RestoreRequest,
     }
     "restore" of "restores": conditional post "/v1/restores" -> created (RestoredForm),
         403 "Files are for admins",
@@ -81,7 +81,7 @@ call! {
     PlanUndo {
         /// The task's id
         task,
-        optional body: UndoFolderAsked,
+        optional body: UndoFolderRequest,
     }
     "plan_undo" of "restores": long post "/v1/tasks/{task}/undo/plan" -> (RestorePlanForm),
         403 "The last restore took files back, which are for admins",
@@ -93,7 +93,7 @@ call! {
     Undo {
         /// The task's id
         task,
-        optional body: UndoFolderAsked,
+        optional body: UndoFolderRequest,
     }
     "undo" of "restores": conditional post "/v1/tasks/{task}/undo" -> (RestoredForm),
         400 "There is no restore to undo",

@@ -3,7 +3,7 @@
 use milepost_codec::Json;
 
 use crate::call::call;
-use crate::{AppendedForm, ControlAsked, ControlForm, Fields, GuidanceAsked};
+use crate::{AppendedForm, ControlForm, ControlRequest, Fields, GuidanceRequest};
 
 /// Artifacts by name. Utoipa describes this name as an object of any fields.
 type Object = Fields<Json>;
@@ -13,7 +13,7 @@ call! {
     Control {
         /// The task's id
         task,
-        body: ControlAsked,
+        body: ControlRequest,
     }
     "control" of "runs": conditional post "/v1/tasks/{task}/control" -> (ControlForm),
         409 "There is no such change, or the key was used for other events",
@@ -28,7 +28,7 @@ call! {
     Guide {
         /// The task's id
         task,
-        body: GuidanceAsked,
+        body: GuidanceRequest,
     }
     "guide" of "runs": conditional post "/v1/tasks/{task}/guidance" -> created (AppendedForm),
         409 "The key was used for other events",

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::call::call;
-use crate::{AcceptedConditions, LineageForm, Listed, SummaryForm, TaskForm, TaskGiven};
+use crate::{AcceptedConditions, LineageForm, Listed, SummaryForm, TaskForm, TaskRequest};
 
 /// Filters for a list of tasks.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
@@ -59,7 +59,7 @@ call! {
 call! {
     /// Starts a task, or copies one.
     StartTask {
-        body: TaskGiven,
+        body: TaskRequest,
     }
     "start_task" of "tasks": conditional post "/v1/tasks" -> created (TaskForm),
         403,

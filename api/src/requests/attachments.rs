@@ -13,7 +13,7 @@ use crate::AttachmentForm;
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields)]
-pub struct AttachAsked {
+pub struct AttachRequest {
     /// An alias of the checkpoint, which may be marked later.
     #[serde(deserialize_with = "read::text")]
     pub alias: String,

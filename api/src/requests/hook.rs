@@ -14,7 +14,7 @@ use crate::Big;
 /// A document that a coding agent gave to a hook, with its circumstances.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
-pub struct HookAsked {
+pub struct HookRequest {
     /// The id of the call, unique in the store.
     pub id: String,
     /// The name of the agent, as the hook was called with it.

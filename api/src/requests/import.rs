@@ -13,7 +13,7 @@ use crate::Big;
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields)]
-pub struct ImportAsked {
+pub struct ImportRequest {
     /// The files and folders, in order.
     pub paths: Vec<ImportPath>,
     /// Take every path as the file of a run, as `milepost record` does: no folders, no exports.

@@ -7,37 +7,37 @@ use serde::{Deserialize, Serialize};
 #[cfg(feature = "schema")]
 use utoipa::ToSchema;
 
-use super::{ChoicesAsked, ImportAsked, read};
+use super::{ChoicesRequest, ImportRequest, read};
 use crate::Big;
 
 /// A job to start.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum JobAsked {
+pub enum JobRequest {
     /// Captures a folder.
-    Capture(CaptureAsked),
+    Capture(CaptureRequest),
     /// Restores a folder to a point, with the state or without it.
-    Restore(FilesAsked),
+    Restore(FilesRequest),
     /// Undoes the last restore of a task, which restored a folder too.
-    Undo(UndoAsked),
+    Undo(UndoRequest),
     /// Takes interrupted restores back.
-    Recover(RecoverAsked),
+    Recover(RecoverRequest),
     /// Removes withdrawn content from the disk.
-    Compact(CompactAsked),
+    Compact(CompactRequest),
     /// Imports runs, folders of checkpoint files and exports.
-    Import(ImportAsked),
+    Import(ImportRequest),
     /// Records a call of a tool, with a checkpoint before it.
-    ToolCall(ToolCallAsked),
+    ToolCall(ToolCallRequest),
     /// Records the return of a tool, with a checkpoint after it.
-    ToolReturn(ToolReturnAsked),
+    ToolReturn(ToolReturnRequest),
 }
 
 /// A folder to capture.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields)]
-pub struct CaptureAsked {
+pub struct CaptureRequest {
     /// The absolute path of the folder.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub folder: PathBuf,
@@ -93,7 +93,7 @@ pub struct CaptureOptions {
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields)]
-pub struct FilesAsked {
+pub struct FilesRequest {
     /// The address of the point to restore.
     #[serde(deserialize_with = "read::text")]
     pub to: String,
@@ -102,7 +102,7 @@ pub struct FilesAsked {
     pub scope: Scope,
     /// The folder and the decisions about its paths.
     #[serde(default)]
-    pub files: FolderAsked,
+    pub files: FolderRequest,
     /// The purpose of the new lineage, at most 1,024 bytes.
     #[serde(
         default,
@@ -116,24 +116,24 @@ pub struct FilesAsked {
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields, default)]
-pub struct FolderAsked {
+pub struct FolderRequest {
     /// The absolute path of the folder. Default: the captured one, if the user made or trusts the
     /// store, and the task was not imported.
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub folder: Option<PathBuf>,
     /// Decisions about conflicting paths.
-    pub choices: ChoicesAsked,
+    pub choices: ChoicesRequest,
     /// Accept a home folder, `/`, or a folder above a home.
     pub anyway: bool,
     /// Only plan the changes, and change nothing.
     pub dry_run: bool,
 }
 
-impl FolderAsked {
+impl FolderRequest {
     /// Returns `true` if a folder is named, or anything about it is decided.
     pub fn is_given(&self) -> bool {
-        let ChoicesAsked { theirs, keep_mine, moved, take_ignored, leave_others } = &self.choices;
+        let ChoicesRequest { theirs, keep_mine, moved, take_ignored, leave_others } = &self.choices;
         let is_set = *moved || *take_ignored || *leave_others;
         let is_decided = !theirs.is_empty() || !keep_mine.is_empty() || is_set;
         self.folder.is_some() || is_decided || self.anyway || self.dry_run
@@ -144,20 +144,20 @@ impl FolderAsked {
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields)]
-pub struct UndoAsked {
+pub struct UndoRequest {
     /// The id of the task.
     #[serde(deserialize_with = "read::text")]
     pub task: String,
     /// The folder and the decisions about its paths.
     #[serde(default)]
-    pub files: FolderAsked,
+    pub files: FolderRequest,
 }
 
 /// Interrupted restores to take back.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields)]
-pub struct RecoverAsked {
+pub struct RecoverRequest {
     /// Only restores of this task.
     #[serde(
         default,
@@ -167,7 +167,7 @@ pub struct RecoverAsked {
     pub task: Option<String>,
     /// The folder and the decisions about its paths. Default: the folder in which a restore began.
     #[serde(default)]
-    pub files: FolderAsked,
+    pub files: FolderRequest,
     /// End the restores, and leave the folders as they are.
     #[serde(default)]
     pub give_up: bool,
@@ -177,14 +177,14 @@ pub struct RecoverAsked {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields, default)]
-pub struct CompactAsked {
+pub struct CompactRequest {
     /// Only return the free space that it needs.
     pub dry_run: bool,
     /// Begin even if the disk has less free space than it may need.
     pub force: bool,
 }
 
-impl JobAsked {
+impl JobRequest {
     /// Returns the name of the kind.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -213,7 +213,7 @@ impl JobAsked {
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields)]
-pub struct ToolCallAsked {
+pub struct ToolCallRequest {
     /// The absolute path of the working directory.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub folder: PathBuf,
@@ -257,7 +257,7 @@ pub struct ToolCallAsked {
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields)]
-pub struct ToolReturnAsked {
+pub struct ToolReturnRequest {
     /// The task.
     #[serde(deserialize_with = "read::text")]
     pub task: String,

@@ -18,12 +18,12 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::Big;
-pub use attachments::AttachAsked;
-pub use hook::HookAsked;
-pub use import::{ImportAsked, ImportPath};
+pub use attachments::AttachRequest;
+pub use hook::HookRequest;
+pub use import::{ImportPath, ImportRequest};
 pub use jobs::{
-    CaptureAsked, CaptureOptions, CompactAsked, FilesAsked, FolderAsked, JobAsked, RecoverAsked,
-    ToolCallAsked, ToolMark, ToolReturnAsked, UndoAsked,
+    CaptureOptions, CaptureRequest, CompactRequest, FilesRequest, FolderRequest, JobRequest,
+    RecoverRequest, ToolCallRequest, ToolMark, ToolReturnRequest, UndoRequest,
 };
 pub use read::Fields;
 
@@ -31,7 +31,7 @@ pub use read::Fields;
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields)]
-pub struct TaskGiven {
+pub struct TaskRequest {
     /// The id: 1 to 1024 bytes without control characters.
     #[serde(deserialize_with = "read::text")]
     pub id: String,
@@ -56,7 +56,7 @@ pub struct TaskGiven {
     pub copy_of: Option<String>,
 }
 
-impl TaskGiven {
+impl TaskRequest {
     /// Checks that the request does not name both an original and an initial state.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl TaskGiven {
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields)]
-pub struct CheckpointGiven {
+pub struct CheckpointRequest {
     /// A label for people; not all digits.
     #[serde(
         default,
@@ -112,7 +112,7 @@ pub struct CheckpointGiven {
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields)]
-pub struct MarkGiven {
+pub struct MarkRequest {
     /// A label for people; not all digits.
     #[serde(
         default,
@@ -142,7 +142,7 @@ pub struct MarkGiven {
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields)]
-pub struct RestoreAsked {
+pub struct RestoreRequest {
     /// The address of the point to restore.
     #[serde(deserialize_with = "read::text")]
     pub to: String,
@@ -156,7 +156,7 @@ pub struct RestoreAsked {
     pub folder: Option<PathBuf>,
     /// Decisions about conflicting paths.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub choices: Option<ChoicesAsked>,
+    pub choices: Option<ChoicesRequest>,
     /// The purpose of the new lineage, at most 1,024 bytes.
     #[serde(
         default,
@@ -170,24 +170,24 @@ pub struct RestoreAsked {
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields, default)]
-pub struct UndoFolderAsked {
+pub struct UndoFolderRequest {
     /// The absolute path of the folder, on the service's machine. For admins.
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub folder: Option<PathBuf>,
     /// Decisions about conflicting paths.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub choices: Option<ChoicesAsked>,
+    pub choices: Option<ChoicesRequest>,
 }
 
-impl RestoreAsked {
+impl RestoreRequest {
     /// Returns true if files are restored.
     pub fn has_files(&self) -> bool {
         !matches!(self.scope, None | Some(Scope::State))
     }
 }
 
-impl UndoFolderAsked {
+impl UndoFolderRequest {
     /// Returns true if a folder is named, or decisions about one.
     pub fn has_files(&self) -> bool {
         self.folder.is_some() || self.choices.is_some()
@@ -198,7 +198,7 @@ impl UndoFolderAsked {
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields, default)]
-pub struct ChoicesAsked {
+pub struct ChoicesRequest {
     /// Overwrite these paths with the captured content.
     #[cfg_attr(feature = "schema", schema(value_type = Vec<String>))]
     #[serde(deserialize_with = "read::items")]
@@ -223,7 +223,7 @@ pub struct ChoicesAsked {
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields)]
-pub struct ControlAsked {
+pub struct ControlRequest {
     /// `running` begins or resumes, `paused` pauses, `stopped` stops, `idle` ends.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub to: RunControl,
@@ -236,7 +236,7 @@ pub struct ControlAsked {
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields)]
-pub struct GuidanceAsked {
+pub struct GuidanceRequest {
     /// The guidance.
     pub text: String,
     /// The part of the work that the guidance is about.
@@ -252,7 +252,7 @@ pub struct GuidanceAsked {
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields)]
-pub struct PinAsked {
+pub struct PinRequest {
     /// The reason, at most 1,024 bytes.
     #[serde(
         default,
@@ -266,7 +266,7 @@ pub struct PinAsked {
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields)]
-pub struct EraseAsked {
+pub struct EraseRequest {
     /// The reason, for people.
     #[serde(
         default,
@@ -280,7 +280,7 @@ pub struct EraseAsked {
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields)]
-pub struct BranchAsked {
+pub struct BranchRequest {
     /// The purpose of the new lineage, at most 1,024 bytes.
     #[serde(
         default,
@@ -297,7 +297,7 @@ pub struct BranchAsked {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields)]
-pub struct SwitchAsked {
+pub struct SwitchRequest {
     /// The lineage.
     pub lineage: u32,
 }
@@ -306,7 +306,7 @@ pub struct SwitchAsked {
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields)]
-pub struct VerifyAsked {
+pub struct VerifyRequest {
     /// One task. Default: the whole store.
     #[serde(
         default,
@@ -330,7 +330,7 @@ pub struct VerifyAsked {
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields)]
-pub struct RetentionAsked {
+pub struct RetentionRequest {
     /// Keep this many of the newest checkpoints of each task. `keep_count`,
     /// `younger_than_seconds`, `remove` or `trim_before` is required.
     #[cfg_attr(feature = "schema", schema(maximum = 1_000_000))]
@@ -383,7 +383,7 @@ pub struct RetentionAsked {
     pub task: Option<String>,
 }
 
-impl RetentionAsked {
+impl RetentionRequest {
     /// The maximum of `keep_count`.
     pub const KEEP_MAX: usize = 1_000_000;
 

@@ -7,8 +7,8 @@ use milepost::query::TaskQuery;
 use milepost::state::{Change, Chunks, MessageRange, RunReducer, diff_states, to_patch};
 use milepost::{Engine, ErrorKind, Point, RunState};
 use milepost_api::{
-    ChangesForm, EventAt, FileForm, JobAsked, JobForm, JobResult, Listed, PointForm, ShareAsked,
-    SharePlanForm, SummaryForm, TaskForm,
+    ChangesForm, EventAt, FileForm, JobForm, JobRequest, JobResult, Listed, PointForm,
+    SharePlanForm, ShareRequest, SummaryForm, TaskForm,
 };
 use milepost_formats::Progress;
 use milepost_service::forms;
@@ -192,7 +192,7 @@ impl Backend for Local<'_> {
     fn share(
         &self,
         task: &str,
-        asked: &ShareAsked,
+        asked: &ShareRequest,
         progress: &mut dyn Progress,
         each: Option<Bytes<'_>>,
     ) -> Result<SharePlanForm> {
@@ -207,7 +207,7 @@ impl Backend for Local<'_> {
         true
     }
 
-    fn job(&self, asked: &JobAsked, bar: JobBar) -> Result<JobResult, JobFailed> {
+    fn job(&self, asked: &JobRequest, bar: JobBar) -> Result<JobResult, JobFailed> {
         let told = Listening::new(bar);
         milepost_service::jobs::run(self.0, asked, &defaults::current_user(), &told)
             .map_err(jobs::failed)

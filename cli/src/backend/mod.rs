@@ -33,11 +33,12 @@ use milepost_api::calls::{
     StatsQuery, TaskQuery, Tasks, Undo, Verify,
 };
 use milepost_api::{
-    AppendedForm, Big, BlamedForm, BranchAsked, ChangesForm, CheckpointForm, CheckpointGiven,
-    ControlAsked, EventAt, EventForm, Fields, FileForm, GuidanceAsked, JobAsked, JobForm,
-    JobResult, LineageForm, Listed, MarkGiven, MovedForm, PointForm, RestoreAsked, RestoredForm,
-    RetentionAsked, RetentionForm, ShareAsked, SharePlanForm, StatsForm, StoreForm, SummaryForm,
-    TaskForm, TaskGiven, UndoFolderAsked, UserForm, VerifyAsked, VerifyForm,
+    AppendedForm, Big, BlamedForm, BranchRequest, ChangesForm, CheckpointForm, CheckpointRequest,
+    ControlRequest, EventAt, EventForm, Fields, FileForm, GuidanceRequest, JobForm, JobRequest,
+    JobResult, LineageForm, Listed, MarkRequest, MovedForm, PointForm, RestoreRequest,
+    RestoredForm, RetentionForm, RetentionRequest, SharePlanForm, ShareRequest, StatsForm,
+    StoreForm, SummaryForm, TaskForm, TaskRequest, UndoFolderRequest, UserForm, VerifyForm,
+    VerifyRequest,
 };
 use milepost_formats::Progress;
 use milepost_service::reader::Reader;
@@ -73,7 +74,7 @@ pub type Bytes<'a> = &'a mut dyn FnMut(&[u8]) -> Result<()>;
 
 /// Filter of a list of checkpoints.
 #[derive(Debug, Default)]
-pub struct CheckpointsAsked {
+pub struct CheckpointsRequest {
     pub task: Option<String>,
     /// Keys and values that the metadata must have.
     pub filter: Vec<(String, Value)>,
@@ -181,7 +182,7 @@ pub trait Backend {
     fn share(
         &self,
         task: &str,
-        asked: &ShareAsked,
+        asked: &ShareRequest,
         progress: &mut dyn Progress,
         each: Option<Bytes<'_>>,
     ) -> Result<SharePlanForm>;
@@ -190,7 +191,7 @@ pub trait Backend {
     fn has_folders(&self) -> bool;
 
     /// Does a job to its end. Reports its progress to `bar`.
-    fn job(&self, asked: &JobAsked, bar: JobBar) -> Result<JobResult, JobFailed>;
+    fn job(&self, asked: &JobRequest, bar: JobBar) -> Result<JobResult, JobFailed>;
 
     /// Returns the jobs of the program that has the store open, newest first.
     fn jobs(&self) -> Result<Listed<JobForm>>;
@@ -228,8 +229,8 @@ impl dyn Backend + '_ {
     }
 
     /// Returns a page of checkpoints, newest first.
-    pub fn checkpoints(&self, asked: &CheckpointsAsked) -> Result<Listed<CheckpointForm>> {
-        let CheckpointsAsked { task, filter, status, alias, limit, cursor } = asked;
+    pub fn checkpoints(&self, asked: &CheckpointsRequest) -> Result<Listed<CheckpointForm>> {
+        let CheckpointsRequest { task, filter, status, alias, limit, cursor } = asked;
         let fields: Map<String, Value> = filter.iter().cloned().collect();
         if fields.len() < filter.len() {
             let text = "a key is given twice: a checkpoint has one value of it";
@@ -301,7 +302,7 @@ impl dyn Backend + '_ {
             Way::Here(..) => Some(user.map_or_else(defaults::current_user, str::to_owned)),
             Way::There(_) => user.map(str::to_owned),
         };
-        self.call(StartTask::new(TaskGiven { id: id.to_owned(), user, initial, copy_of: None }))
+        self.call(StartTask::new(TaskRequest { id: id.to_owned(), user, initial, copy_of: None }))
     }
 
     /// Deletes the task with this exact id, for good.
@@ -310,8 +311,8 @@ impl dyn Backend + '_ {
     }
 
     /// Marks a checkpoint at a point.
-    pub fn mark(&self, point: &PointForm, given: MarkGiven) -> Result<CheckpointForm> {
-        let MarkGiven { label, status, cause, metadata, aliases } = given;
+    pub fn mark(&self, point: &PointForm, given: MarkRequest) -> Result<CheckpointForm> {
+        let MarkRequest { label, status, cause, metadata, aliases } = given;
         // A service marks the point, and not the head: others may append before the request comes.
         let is_head = match self.way() {
             Way::Here(engine, _) => {
@@ -322,7 +323,7 @@ impl dyn Backend + '_ {
         };
         let at = (!is_head).then_some(point.offset);
         let lineage = Some(point.lineage);
-        let body = CheckpointGiven { label, status, cause, metadata, aliases, lineage, at };
+        let body = CheckpointRequest { label, status, cause, metadata, aliases, lineage, at };
         self.call(Mark::new(&point.task, body)).map_err(|failure| match failure.kind() {
             Some(ErrorKind::Invalid) if !failure.has_hint(LOOK_AT_HOOKS) => failure.hint(LABEL),
             _ => failure,
@@ -332,25 +333,25 @@ impl dyn Backend + '_ {
     /// Restores to a point, without a folder.
     pub fn restore(&self, point: &PointForm, description: Option<&str>) -> Result<RestoredForm> {
         let (to, description) = (named(point), description.map(str::to_owned));
-        let asked = RestoreAsked { to, description, ..RestoreAsked::default() };
+        let asked = RestoreRequest { to, description, ..RestoreRequest::default() };
         self.change(&point.task, Restore::new(asked))
     }
 
     /// Opens a lineage at a point, and leaves the active one as it is.
     pub fn branch(&self, point: &PointForm, description: Option<&str>) -> Result<LineageForm> {
         let description = description.map(str::to_owned);
-        let asked = BranchAsked { description, ..BranchAsked::default() };
+        let asked = BranchRequest { description, ..BranchRequest::default() };
         self.change(&point.task, Branch::new(named(point), asked))
     }
 
     /// Undoes the last restore of a task, if it restored no folder.
     pub fn undo(&self, task: &TaskForm) -> Result<RestoredForm> {
-        self.call(Undo::new(&task.id, UndoFolderAsked::default()))
+        self.call(Undo::new(&task.id, UndoFolderRequest::default()))
     }
 
     /// Starts, pauses, resumes or stops the run of a task.
     pub fn control(&self, task: &TaskForm, to: RunControl, reason: Option<String>) -> Result<()> {
-        self.change(&task.id, Control::new(&task.id, ControlAsked { to, reason })).map(drop)
+        self.change(&task.id, Control::new(&task.id, ControlRequest { to, reason })).map(drop)
     }
 
     /// Sends guidance to a run.
@@ -360,7 +361,7 @@ impl dyn Backend + '_ {
         text: String,
         target: Option<String>,
     ) -> Result<AppendedForm> {
-        self.change(&task.id, Guide::new(&task.id, GuidanceAsked { text, target }))
+        self.change(&task.id, Guide::new(&task.id, GuidanceRequest { text, target }))
     }
 
     /// Sets artifacts of a run; `null` removes one.
@@ -370,7 +371,11 @@ impl dyn Backend + '_ {
     }
 
     /// Checks every hash. Reports progress to `told`, if it is known.
-    pub fn verify(&self, asked: VerifyAsked, told: &mut dyn FnMut(u64, u64)) -> Result<VerifyForm> {
+    pub fn verify(
+        &self,
+        asked: VerifyRequest,
+        told: &mut dyn FnMut(u64, u64),
+    ) -> Result<VerifyForm> {
         self.call_with(Verify::new(asked), told)
     }
 
@@ -378,7 +383,7 @@ impl dyn Backend + '_ {
     /// is known.
     pub fn clean_up(
         &self,
-        asked: &RetentionAsked,
+        asked: &RetentionRequest,
         dry_run: bool,
         told: &mut dyn FnMut(u64, u64),
     ) -> Result<RetentionForm> {

@@ -7,7 +7,7 @@ use milepost::query::AddressTarget;
 use milepost::{Address, ErrorKind};
 use milepost_api::CheckpointForm;
 
-use super::{Backend, CheckpointsAsked};
+use super::{Backend, CheckpointsRequest};
 use crate::error::Failure;
 use crate::output::nearest::{CANDIDATES_MAX, did_you_mean, nearest};
 use crate::output::{printable, words};
@@ -170,7 +170,7 @@ fn nearest_tasks(source: &dyn Backend, id: &str) -> Vec<String> {
 
 /// Returns the newest checkpoints of a task, or of the store.
 fn checkpoints(source: &dyn Backend, task: Option<String>) -> Vec<CheckpointForm> {
-    let mut asked = CheckpointsAsked { task, limit: PAGE, ..CheckpointsAsked::default() };
+    let mut asked = CheckpointsRequest { task, limit: PAGE, ..CheckpointsRequest::default() };
     let mut all = Vec::new();
     while let Ok(page) = source.checkpoints(&asked) {
         all.extend(page.items);

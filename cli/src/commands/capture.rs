@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use milepost::ErrorKind;
-use milepost_api::{CaptureAsked, CapturedForm, JobAsked, JobResult, LeftOutForm, LeftOutPath};
+use milepost_api::{CaptureRequest, CapturedForm, JobRequest, JobResult, LeftOutForm, LeftOutPath};
 use serde_json::json;
 
 use super::command::{CliCommand, Examples, Needs, Run};
@@ -46,7 +46,7 @@ impl CliCommand for CaptureArgs {
 
 fn run(source: &dyn Backend, args: &CaptureArgs, out: &mut Out) -> Result<()> {
     check_name(&args.folder, args.task.as_deref())?;
-    let asked = JobAsked::Capture(CaptureAsked {
+    let asked = JobRequest::Capture(CaptureRequest {
         folder: absolute(&args.folder)?,
         task: args.task.as_deref().map(|id| task_id(source, id)).transpose()?,
         user: Some(defaults::current_user()),

@@ -10,7 +10,7 @@ use super::restore::RestoreArgs;
 use super::rollback::RollbackArgs;
 use super::{checkpoints, restore, rollback};
 use crate::args::GoingBack;
-use crate::backend::{Backend, CheckpointsAsked};
+use crate::backend::{Backend, CheckpointsRequest};
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, Style, printable, words};
 use crate::picker::{self, End};
@@ -99,7 +99,7 @@ pub fn none(out: &mut Out) -> Result<()> {
 
 /// Lists the checkpoints by task, if there is no screen to pick on.
 fn list(source: &dyn Backend, task: Option<String>, out: &mut Out) -> Result<()> {
-    let asked = CheckpointsAsked { task, ..CheckpointsAsked::default() };
+    let asked = CheckpointsRequest { task, ..CheckpointsRequest::default() };
     let all = checkpoints::every(source, asked)?.items;
     if all.is_empty() {
         return none(out);

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::command::{CliCommand, Examples, Needs, Run};
 use super::mark::Status;
 use crate::args::at_least_one;
-use crate::backend::{Backend, CheckpointsAsked};
+use crate::backend::{Backend, CheckpointsRequest};
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{FittedRow, FittedTable, NONE, Out, excerpt, hint, time_short, words};
 
@@ -55,7 +55,7 @@ impl CliCommand for CheckpointsArgs {
 fn run(source: &dyn Backend, args: &CheckpointsArgs, out: &mut Out) -> Result<()> {
     let task = args.task.as_deref().map(|id| source.task(id)).transpose()?;
     let filter = args.filter.iter().map(|text| condition(text)).collect::<Result<Vec<_>>>()?;
-    let asked = CheckpointsAsked {
+    let asked = CheckpointsRequest {
         task: task.map(|task| task.id),
         filter,
         status: args.status.map(MarkStatus::from),
@@ -94,7 +94,10 @@ pub fn of_cursor(failure: Failure, cursor: Option<&str>) -> Failure {
 }
 
 /// Returns all pages of a list.
-pub fn every(source: &dyn Backend, mut asked: CheckpointsAsked) -> Result<Listed<CheckpointForm>> {
+pub fn every(
+    source: &dyn Backend,
+    mut asked: CheckpointsRequest,
+) -> Result<Listed<CheckpointForm>> {
     asked.limit = PAGE;
     let mut items = Vec::new();
     loop {

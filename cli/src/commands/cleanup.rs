@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
-use milepost_api::{Big, RetainedForm, RetentionAsked, RetentionForm};
+use milepost_api::{Big, RetainedForm, RetentionForm, RetentionRequest};
 use serde_json::json;
 
 use super::command::{CliCommand, Examples, Needs, Run};
@@ -84,7 +84,7 @@ impl CliCommand for CleanupArgs {
 
 /// Parses a number of kept checkpoints.
 fn parse_keep(text: &str) -> Result<usize, String> {
-    let most = RetentionAsked::KEEP_MAX;
+    let most = RetentionRequest::KEEP_MAX;
     let number = text.parse().ok().filter(|number| *number <= most);
     number.ok_or_else(|| format!("keep 0 to {most} checkpoints"))
 }
@@ -137,8 +137,12 @@ fn run(source: &dyn Backend, args: &CleanupArgs, out: &mut Out) -> Result<()> {
 
 /// Returns the policy of the arguments. `task` is the id in the store, and `trim_before` a resolved
 /// address.
-fn policy(args: &CleanupArgs, task: Option<String>, trim_before: Option<String>) -> RetentionAsked {
-    RetentionAsked {
+fn policy(
+    args: &CleanupArgs,
+    task: Option<String>,
+    trim_before: Option<String>,
+) -> RetentionRequest {
+    RetentionRequest {
         keep_count: args.keep,
         younger_than_seconds: args.younger_than.map(|age| Big(age.as_secs())),
         undo: args.undo,
@@ -160,23 +164,23 @@ fn show(form: &RetentionForm, out: &mut Out) -> Result<()> {
 }
 
 /// Returns some policies as flags and as requests, to print if none was given.
-fn examples(asked: &RetentionAsked) -> Vec<(&'static str, RetentionAsked)> {
-    let keep = |keep| RetentionAsked { keep_count: Some(keep), ..asked.clone() };
-    let month = RetentionAsked { younger_than_seconds: Some(Big(30 * 86_400)), ..asked.clone() };
+fn examples(asked: &RetentionRequest) -> Vec<(&'static str, RetentionRequest)> {
+    let keep = |keep| RetentionRequest { keep_count: Some(keep), ..asked.clone() };
+    let month = RetentionRequest { younger_than_seconds: Some(Big(30 * 86_400)), ..asked.clone() };
     let mut all =
         vec![("--keep 10", keep(10)), ("--keep 1", keep(1)), ("--younger-than 30d", month)];
     if !asked.marks_only && !asked.drop_lineages {
         let (marks_only, drop_lineages) = (true, true);
         let (marks, lineages) = (keep(10), keep(10));
-        all.push(("--keep 10 --marks-only", RetentionAsked { marks_only, ..marks }));
-        let lineages = RetentionAsked { drop_lineages, ..lineages };
+        all.push(("--keep 10 --marks-only", RetentionRequest { marks_only, ..marks }));
+        let lineages = RetentionRequest { drop_lineages, ..lineages };
         all.push(("--keep 10 --drop-lineages", lineages));
     }
     all
 }
 
 /// Prints the effects of some policies, if the command line names none. Nothing is changed.
-fn policies(source: &dyn Backend, asked: &RetentionAsked, out: &mut Out) -> Result<()> {
+fn policies(source: &dyn Backend, asked: &RetentionRequest, out: &mut Out) -> Result<()> {
     let plans = examples(asked).into_iter().map(|(flags, asked)| {
         let plan = source.clean_up(&asked, true, &mut |_, _| {})?;
         Ok((flags, plan))

@@ -1,6 +1,6 @@
 //! `compact`: removal of erased, trimmed, dropped and deleted content from the disk.
 
-use milepost_api::{CompactAsked, CompactedForm, DiskForm, JobAsked, JobResult, Remedy};
+use milepost_api::{CompactRequest, CompactedForm, DiskForm, JobRequest, JobResult, Remedy};
 use serde_json::{Value, json};
 
 use super::command::{CliCommand, Examples, Needs, Run};
@@ -26,7 +26,7 @@ impl CliCommand for CompactArgs {
 }
 
 fn run(source: &dyn Backend, args: &CompactArgs, out: &mut Out) -> Result<()> {
-    let plan = compact(source, CompactAsked { dry_run: true, force: args.force }, out)?;
+    let plan = compact(source, CompactRequest { dry_run: true, force: args.force }, out)?;
     if !out.json {
         out.line(room(&plan))?;
         // The following work may be long.
@@ -34,7 +34,7 @@ fn run(source: &dyn Backend, args: &CompactArgs, out: &mut Out) -> Result<()> {
     }
     let done = match args.dry_run {
         true => None,
-        false => Some(compact(source, CompactAsked { dry_run: false, force: args.force }, out)?),
+        false => Some(compact(source, CompactRequest { dry_run: false, force: args.force }, out)?),
     };
     if out.json {
         return print_json(&plan, done.as_ref(), out);
@@ -68,8 +68,8 @@ fn freed(before: u64, after: u64) -> String {
     }
 }
 
-fn compact(source: &dyn Backend, asked: CompactAsked, out: &Out) -> Result<CompactedForm> {
-    match source.job(&JobAsked::Compact(asked), JobBar::new(!out.json)) {
+fn compact(source: &dyn Backend, asked: CompactRequest, out: &Out) -> Result<CompactedForm> {
+    match source.job(&JobRequest::Compact(asked), JobBar::new(!out.json)) {
         Ok(JobResult::Compact(form)) => Ok(form),
         Ok(_) => Err(jobs::no_such_result()),
         Err(failed) => Err(worded(failed)),

@@ -1,7 +1,7 @@
 //! `erase`: removes the content of one event, for good.
 
 use milepost::ErrorKind;
-use milepost_api::{EraseAsked, ErasedForm, calls};
+use milepost_api::{EraseRequest, ErasedForm, calls};
 
 use super::command::{CliCommand, Examples, Needs, Run};
 use super::confirm::confirm;
@@ -42,7 +42,7 @@ fn run(source: &dyn Backend, args: &EraseArgs, out: &mut Out) -> Result<()> {
     if !erased.was_erased {
         let note = "what it says goes for good; its kind, time, actor and key stay, and its hash";
         confirm(args.yes, note, &format!("Erase {what}?"), out)?;
-        let body = EraseAsked { reason: args.reason.clone() };
+        let body = EraseRequest { reason: args.reason.clone() };
         let done = source.call(calls::Erase::new(&point.address, body));
         done.map_err(|failure| refused(failure, &point.task))?;
     }

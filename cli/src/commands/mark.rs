@@ -2,7 +2,7 @@
 
 use milepost::events::MarkStatus;
 use milepost::{ErrorKind, Json};
-use milepost_api::{MarkGiven, PointForm};
+use milepost_api::{MarkRequest, PointForm};
 use serde_json::Value;
 
 use super::command::{CliCommand, Examples, Needs, Run};
@@ -74,7 +74,7 @@ fn run(source: &dyn Backend, args: &MarkArgs, out: &mut Out) -> Result<()> {
         }
     };
     let metadata = args.metadata.as_deref().map(metadata).transpose()?;
-    let asked = MarkGiven {
+    let asked = MarkRequest {
         label: Some(args.label.clone()),
         aliases: args.alias.clone(),
         status: Some(args.status.into()),

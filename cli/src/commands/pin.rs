@@ -2,7 +2,7 @@
 
 use milepost::CheckpointId;
 use milepost_api::calls::{Pin, Pins, Unpin};
-use milepost_api::{PinAsked, PinForm, PointForm};
+use milepost_api::{PinForm, PinRequest, PointForm};
 use serde_json::json;
 
 use super::command::{CliCommand, Examples, Needs, Run};
@@ -53,7 +53,7 @@ impl CliCommand for PinsArgs {
 
 fn pin(source: &dyn Backend, args: &PinArgs, out: &mut Out) -> Result<()> {
     let (point, id) = checkpoint(source, &args.address)?;
-    let body = PinAsked { reason: args.reason.clone() };
+    let body = PinRequest { reason: args.reason.clone() };
     let pin = source.call(Pin::new(id.to_string(), body))?;
     if out.json {
         return Ok(out.json(&pin)?);

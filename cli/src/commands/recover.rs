@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use milepost_api::{FolderAsked, JobAsked, JobResult, RecoverAsked, RecoveryForm};
+use milepost_api::{FolderRequest, JobRequest, JobResult, RecoverRequest, RecoveryForm};
 use milepost_service::jobs::place;
 use serde_json::{Value, json};
 
@@ -46,13 +46,13 @@ fn run(source: &dyn Backend, args: &RecoverArgs, out: &mut Out) -> Result<()> {
         Some(id) => Some(source.task(id)?.id),
         None => None,
     };
-    let files = FolderAsked {
+    let files = FolderRequest {
         folder: args.files.as_deref().map(absolute).transpose()?,
         choices: workspace_args::choices(&args.paths)?,
         anyway: args.anyway,
         dry_run: false,
     };
-    let job = JobAsked::Recover(RecoverAsked { task, files, give_up: args.give_up });
+    let job = JobRequest::Recover(RecoverRequest { task, files, give_up: args.give_up });
     let (form, failed) = match source.job(&job, JobBar::new(!out.json)) {
         Ok(JobResult::Recover(form)) => (form, None),
         Ok(_) => {

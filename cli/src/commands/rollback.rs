@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use milepost::Scope;
-use milepost_api::{FilesAsked, JobAsked, PointForm};
+use milepost_api::{FilesRequest, JobRequest, PointForm};
 
 use super::command::{CliCommand, Examples, Needs, Run};
 use super::workspace_args;
@@ -61,7 +61,7 @@ fn go_back(
     let to = source.point(address)?;
     let mut folder = workspace_args::folder(files, &asked.options)?;
     folder.choices.leave_others = asked.leave_others;
-    let job = JobAsked::Restore(FilesAsked {
+    let job = JobRequest::Restore(FilesRequest {
         to: named(&to),
         scope,
         files: folder,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use milepost_api::{ShareAsked, SharePlanForm};
+use milepost_api::{SharePlanForm, ShareRequest};
 use serde_json::json;
 
 use super::command::{CliCommand, Examples, Needs, Run};
@@ -31,7 +31,7 @@ pub struct ShareArgs {
     /// The largest file, in bytes: the longest texts are withheld first. Default: 32 MiB; at most
     /// 256 MiB.
     #[arg(long, value_name = "BYTES",
-          value_parser = clap::value_parser!(u64).range(1..=ShareAsked::MAX))]
+          value_parser = clap::value_parser!(u64).range(1..=ShareRequest::MAX))]
     pub max: Option<u64>,
     /// Print what the file would have, and write nothing.
     #[arg(long)]
@@ -52,10 +52,10 @@ impl CliCommand for ShareArgs {
 
 fn run(source: &dyn Backend, args: &ShareArgs, out: &mut Out) -> Result<()> {
     let task = source.task(&args.task)?.id;
-    let asked = ShareAsked {
+    let asked = ShareRequest {
         redact: !args.no_redact,
         withhold: args.withhold.clone(),
-        max: args.max.unwrap_or(ShareAsked::default().max),
+        max: args.max.unwrap_or(ShareRequest::default().max),
     };
     let Some(path) = args.output.as_deref().filter(|_| !args.dry_run) else {
         let plan = shared(source, &task, &asked, &mut Bars::new(0, out), None)?;

@@ -2,7 +2,7 @@
 
 use milepost::Address;
 use milepost_api::calls::Switch;
-use milepost_api::{RestoredForm, SwitchAsked, TaskForm};
+use milepost_api::{RestoredForm, SwitchRequest, TaskForm};
 
 use super::command::{CliCommand, Examples, Needs, Run};
 use super::left_files::Left;
@@ -50,10 +50,11 @@ fn run(source: &dyn Backend, args: &SwitchArgs, out: &mut Out) -> Result<()> {
     };
     let name = words::encode(&id);
     let had = source.task(&name)?;
-    let restored =
-        source.change(&had.id, Switch::new(&had.id, SwitchAsked { lineage: lineage.0 })).map_err(
-            |failure| failure.hint(format!("`milepost lineages {name}` shows the lineages")),
-        )?;
+    let restored = source
+        .change(&had.id, Switch::new(&had.id, SwitchRequest { lineage: lineage.0 }))
+        .map_err(|failure| {
+            failure.hint(format!("`milepost lineages {name}` shows the lineages"))
+        })?;
     if had.active == restored.lineage.id {
         let note = format!("lineage {lineage} is the active one already: nothing is changed");
         let hint = format!("`milepost lineages {name}` shows the other lineages");

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use milepost::{ErrorKind, LineageId};
-use milepost_api::{JobAsked, RestoredForm, TaskForm, UndoAsked};
+use milepost_api::{JobRequest, RestoredForm, TaskForm, UndoRequest};
 
 use super::command::{CliCommand, Examples, Needs, Run};
 use super::left_files::Left;
@@ -50,7 +50,7 @@ fn run(source: &dyn Backend, args: &UndoArgs, out: &mut Out) -> Result<()> {
         return elsewhere(source, &had, args, out);
     }
     let files = workspace_args::folder(args.files.as_deref(), &args.options)?;
-    let job = JobAsked::Undo(UndoAsked { task: had.id.clone(), files });
+    let job = JobRequest::Undo(UndoRequest { task: had.id.clone(), files });
     let wording = Wording { files: args.files.as_deref(), ..Wording::default() };
     let done = source.job(&job, JobBar::new(!out.json));
     let form = workspace_args::done(done, &wording, out)?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use milepost::Json;
 use milepost::integrity::Anchor;
-use milepost_api::{RepairForm, VerifyAsked};
+use milepost_api::{RepairForm, VerifyRequest};
 use serde_json::json;
 
 use super::command::{CliCommand, Examples, Needs, Run};
@@ -49,7 +49,7 @@ fn run(source: &dyn Backend, args: &VerifyArgs, out: &mut Out) -> Result<()> {
     let task = args.task.as_deref().map(|id| source.task(id)).transpose()?;
     let compared = anchor.as_ref().map(|anchor| Json::new(anchor.to_json())).transpose()?;
     let (task, states, acknowledge) = (task.map(|task| task.id), args.states, args.acknowledge);
-    let asked = VerifyAsked { task, states, acknowledge, anchor: compared };
+    let asked = VerifyRequest { task, states, acknowledge, anchor: compared };
     let mut shown = None;
     let report = source.verify(asked, &mut |done, all| {
         let bar = shown.get_or_insert_with(|| bar(all, "verify", all >= LONG, false));

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use milepost_api::{ChoicesAsked, FilesForm, FolderAsked, JobResult, RestoredForm};
+use milepost_api::{ChoicesRequest, FilesForm, FolderRequest, JobResult, RestoredForm};
 use milepost_service::forms;
 use milepost_service::jobs::place;
 use milepost_workspace::{ConflictWhy, PathConflict, Plan, Way};
@@ -18,21 +18,21 @@ use crate::error::Result;
 use crate::output::{Out, note, printable, printable_lines};
 
 /// Returns the choices of the arguments.
-pub fn choices(paths: &args::Paths) -> Result<ChoicesAsked> {
+pub fn choices(paths: &args::Paths) -> Result<ChoicesRequest> {
     let parsed = |paths: &[std::ffi::OsString]| {
         paths.iter().map(|path| captured_files::tree_path(path)).collect::<Result<Vec<_>>>()
     };
     let (theirs, keep_mine) = (parsed(&paths.theirs)?, parsed(&paths.keep_mine)?);
-    Ok(ChoicesAsked { theirs, keep_mine, ..ChoicesAsked::default() })
+    Ok(ChoicesRequest { theirs, keep_mine, ..ChoicesRequest::default() })
 }
 
 /// Returns the folder of the arguments, and the choices for its paths.
-pub fn folder(files: Option<&Path>, options: &args::FolderOptions) -> Result<FolderAsked> {
+pub fn folder(files: Option<&Path>, options: &args::FolderOptions) -> Result<FolderRequest> {
     let choices = choices(&options.paths)?;
     let (moved, take_ignored) = (options.moved, options.take_ignored);
-    Ok(FolderAsked {
+    Ok(FolderRequest {
         folder: files.map(absolute).transpose()?,
-        choices: ChoicesAsked { moved, take_ignored, ..choices },
+        choices: ChoicesRequest { moved, take_ignored, ..choices },
         anyway: options.anyway,
         dry_run: options.dry_run,
     })

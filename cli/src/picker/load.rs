@@ -5,7 +5,7 @@ use milepost_api::{CheckpointForm, Listed};
 use super::details;
 use super::model::{Job, Model};
 use super::preview;
-use crate::backend::{Backend, CheckpointsAsked};
+use crate::backend::{Backend, CheckpointsRequest};
 use crate::error::Result;
 
 /// Number of checkpoints on the first page, and on each later one.
@@ -58,5 +58,5 @@ fn page(
     cursor: Option<String>,
 ) -> Result<Listed<CheckpointForm>> {
     let limit = if cursor.is_some() { LATER } else { FIRST };
-    source.checkpoints(&CheckpointsAsked { task, limit, cursor, ..CheckpointsAsked::default() })
+    source.checkpoints(&CheckpointsRequest { task, limit, cursor, ..CheckpointsRequest::default() })
 }

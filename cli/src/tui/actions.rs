@@ -6,8 +6,8 @@ use milepost::events::RunControl;
 use milepost::{CheckpointId, LineageId, Scope};
 use milepost_api::calls::Pin;
 use milepost_api::{
-    CheckpointForm, ChoicesAsked, FilesAsked, FilesForm, FolderAsked, JobAsked, JobResult,
-    MarkGiven, PinAsked, PointForm, Remedy, UndoAsked,
+    CheckpointForm, ChoicesRequest, FilesForm, FilesRequest, FolderRequest, JobRequest, JobResult,
+    MarkRequest, PinRequest, PointForm, Remedy, UndoRequest,
 };
 use milepost_service::forms;
 use milepost_service::jobs::{place, recovered_text};
@@ -17,7 +17,7 @@ use super::plan::{ActionPlan, Deed, PlanChoice, PlanError};
 use super::sharing;
 use super::task::TaskView;
 use crate::backend::jobs::{self, JobFailed, Wording};
-use crate::backend::{Backend, CheckpointsAsked, named, recovery};
+use crate::backend::{Backend, CheckpointsRequest, named, recovery};
 use crate::error::{Failure, Result};
 use crate::output::{JobBar, count, excerpt, printable, shell_word, words};
 
@@ -204,11 +204,11 @@ fn plan_files(
     source: &dyn Backend,
     at: &str,
     folder: Option<&Path>,
-    job: impl Fn(FolderAsked) -> Result<JobAsked>,
+    job: impl Fn(FolderRequest) -> Result<JobRequest>,
 ) -> Planned<(FilesForm, Vec<PlanChoice>)> {
     let mut choices: Vec<PlanChoice> = Vec::new();
     loop {
-        let files = FolderAsked { dry_run: true, ..folder_asked(folder, &choices)? };
+        let files = FolderRequest { dry_run: true, ..folder_asked(folder, &choices)? };
         let failed = match source.job(&job(files)?, JobBar::new(false)) {
             Ok(JobResult::Restore(form) | JobResult::Undo(form)) => return Ok((form, choices)),
             Ok(_) => return Err(jobs::no_such_result().into()),
@@ -249,27 +249,27 @@ fn worded(failed: JobFailed, at: &str) -> Failure {
     }
 }
 
-fn folder_asked(folder: Option<&Path>, choices: &[PlanChoice]) -> Result<FolderAsked> {
+fn folder_asked(folder: Option<&Path>, choices: &[PlanChoice]) -> Result<FolderRequest> {
     let of = |takes: bool| {
         let chosen = choices.iter().filter(|choice| choice.takes == takes);
         chosen.map(|choice| choice.path.clone()).collect()
     };
-    let choices = ChoicesAsked { theirs: of(true), keep_mine: of(false), ..Default::default() };
+    let choices = ChoicesRequest { theirs: of(true), keep_mine: of(false), ..Default::default() };
     let folder = folder.map(jobs::absolute).transpose()?;
-    Ok(FolderAsked { folder, choices, ..FolderAsked::default() })
+    Ok(FolderRequest { folder, choices, ..FolderRequest::default() })
 }
 
-fn restore_job(source: &dyn Backend, at: &str, files: FolderAsked) -> Result<JobAsked> {
+fn restore_job(source: &dyn Backend, at: &str, files: FolderRequest) -> Result<JobRequest> {
     let to = named(&source.point(at)?);
-    Ok(JobAsked::Restore(FilesAsked { to, scope: Scope::All, files, description: None }))
+    Ok(JobRequest::Restore(FilesRequest { to, scope: Scope::All, files, description: None }))
 }
 
-fn undo_job(task: &str, files: FolderAsked) -> JobAsked {
-    JobAsked::Undo(UndoAsked { task: task.to_owned(), files })
+fn undo_job(task: &str, files: FolderRequest) -> JobRequest {
+    JobRequest::Undo(UndoRequest { task: task.to_owned(), files })
 }
 
 /// Does a job with a folder. Returns the lineage that the task continues on.
-fn done(source: &dyn Backend, asked: &JobAsked, at: &str) -> Result<LineageId> {
+fn done(source: &dyn Backend, asked: &JobRequest, at: &str) -> Result<LineageId> {
     let form = match source.job(asked, JobBar::new(false)) {
         Ok(JobResult::Restore(form) | JobResult::Undo(form)) => form,
         Ok(_) => return Err(jobs::no_such_result()),
@@ -297,7 +297,7 @@ pub fn act(source: &dyn Backend, view: &TaskView, plan: &ActionPlan) -> Result<E
         }
         Deed::Pin => {
             let id = checkpoint(source, view)?;
-            source.call(Pin::new(id.to_string(), PinAsked::default()))?;
+            source.call(Pin::new(id.to_string(), PinRequest::default()))?;
             said(format!("pinned: checkpoint @{}", words::short_id(&id)))
         }
         Deed::Fork => {
@@ -343,8 +343,8 @@ fn lineage_name(lineage: LineageId) -> String {
     format!("lineage {lineage}")
 }
 
-fn mark_of(label: &str) -> MarkGiven {
-    MarkGiven { label: Some(label.to_owned()), ..MarkGiven::default() }
+fn mark_of(label: &str) -> MarkRequest {
+    MarkRequest { label: Some(label.to_owned()), ..MarkRequest::default() }
 }
 
 /// Returns the address of the mark at the cursor.
@@ -360,11 +360,11 @@ fn checkpoint(source: &dyn Backend, view: &TaskView) -> Result<CheckpointId> {
     let address = mark_address(view)?;
     let (task, mut cursor) = (Some(view.form.id.clone()), None);
     for _ in 0..PAGES {
-        let asked = CheckpointsAsked {
+        let asked = CheckpointsRequest {
             task: task.clone(),
             limit: CHECKPOINTS,
             cursor,
-            ..CheckpointsAsked::default()
+            ..CheckpointsRequest::default()
         };
         let page = source.checkpoints(&asked)?;
         let is_it = |mark: &&CheckpointForm| {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use milepost_api::ShareAsked;
+use milepost_api::ShareRequest;
 
 use crate::backend::Backend;
 use crate::error::{Failure, Result};
@@ -21,7 +21,7 @@ pub fn file_for(task: &str) -> String {
 /// Returns the question before a share. The file must not exist.
 pub fn question(source: &dyn Backend, task: &str, path: &Path) -> Result<String> {
     let path = new_file(path)?;
-    let plan = shared(source, task, &ShareAsked::default(), &mut (), None)?;
+    let plan = shared(source, task, &ShareRequest::default(), &mut (), None)?;
     let mut lines = withheld_lines(&plan);
     if lines.len() > LINES {
         lines.truncate(LINES);
@@ -41,7 +41,7 @@ pub fn question(source: &dyn Backend, task: &str, path: &Path) -> Result<String>
 /// Writes the file, and returns what was done.
 pub fn write(source: &dyn Backend, task: &str, path: &Path) -> Result<String> {
     let path = new_file(path)?;
-    let plan = write_file(source, task, &ShareAsked::default(), &path, &mut ())?;
+    let plan = write_file(source, task, &ShareRequest::default(), &path, &mut ())?;
     let file = path.display().to_string();
     Ok(format!("shared as {}: {}", printable(&file), size(plan.bytes.0)))
 }

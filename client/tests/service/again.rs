@@ -1,7 +1,7 @@
 //! Requests that the client repeats, and those that it does not.
 
 use milepost::{Engine, Options};
-use milepost_client::api::{Big, ControlAsked};
+use milepost_client::api::{Big, ControlRequest};
 use milepost_client::calls::{Control, Lineages, Point, Task};
 use milepost_client::codec::{Message, RunControl, Scope};
 use milepost_client::{Append, Client, ErrorKind};
@@ -41,7 +41,7 @@ async fn so_are_guidance_and_control() {
     assert!(guided.unwrap().repeated);
     assert_eq!(served.head("essay"), 6);
     let proxy = Proxy::new(served.at, not_the_first()).await;
-    let running = ControlAsked { to: RunControl::Running, reason: None };
+    let running = ControlRequest { to: RunControl::Running, reason: None };
     let changed = proxy.client().call(&Control::new("essay", running)).await;
     assert!(changed.unwrap().repeated);
     assert_eq!(served.head("essay"), 7);

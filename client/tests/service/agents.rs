@@ -3,7 +3,7 @@
 // tidy: one operation
 
 use milepost_client::ErrorKind;
-use milepost_client::api::HookAsked;
+use milepost_client::api::HookRequest;
 
 use crate::served::Served;
 
@@ -11,7 +11,7 @@ pub async fn take_hook() {
     let served = Served::with_essay().await;
     let hook = r#"{"id": "1", "agent": "codex", "project": "/work", "time_us": "0", "env": {},
         "parents": [], "is_cut": false, "payload": "{}"}"#;
-    let hook: HookAsked = serde_json::from_str(hook).unwrap();
+    let hook: HookRequest = serde_json::from_str(hook).unwrap();
     // Hooks are at the store's own socket.
     let error = served.client().take_hook(&hook).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Forbidden, "{error}");

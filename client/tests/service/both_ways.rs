@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use milepost::events::{MarkStatus, RunControl};
 use milepost::{Json, Mark as NewMark, Scope};
 use milepost_client::api::{
-    Big, BranchAsked, CheckpointGiven, ControlAsked, EraseAsked, Fields, GuidanceAsked, PinAsked,
-    RestoreAsked, RetentionAsked, SwitchAsked, TaskGiven, UndoFolderAsked, VerifyAsked,
+    Big, BranchRequest, CheckpointRequest, ControlRequest, EraseRequest, Fields, GuidanceRequest,
+    PinRequest, RestoreRequest, RetentionRequest, SwitchRequest, TaskRequest, UndoFolderRequest,
+    VerifyRequest,
 };
 use milepost_client::calls::{
     AliasQuery, Align, AlignQuery, AllCheckpoints, AllCheckpointsQuery, Anchor, Attach,
@@ -122,7 +123,7 @@ async fn an_operation_says_the_same_in_this_process_and_over_http() {
     let long = "x".repeat(2000);
     for id in [&id, &id[..8], &id[..4], "0123456789", "no id"] {
         for reason in [None, Some("the best"), Some(long.as_str())] {
-            let body = PinAsked { reason: reason.map(str::to_owned) };
+            let body = PinRequest { reason: reason.map(str::to_owned) };
             both.compare(Pin::new(id, body)).await;
         }
         both.compare(Pins::new("essay")).await;
@@ -170,16 +171,16 @@ async fn a_repeated_change_says_the_same_in_this_process_and_over_http() {
     let mut both = BothWays::new(Served::with_essay().await);
     both.served.engine.restore(&both.served.engine.point("essay@one").unwrap()).run().unwrap();
     for lineage in [0, 1, 2] {
-        both.compare(Switch::new("essay", SwitchAsked { lineage })).await;
+        both.compare(Switch::new("essay", SwitchRequest { lineage })).await;
     }
-    both.compare(Switch::new("none", SwitchAsked { lineage: 0 })).await;
+    both.compare(Switch::new("none", SwitchRequest { lineage: 0 })).await;
     for task in ["essay", "none"] {
         both.compare(Redo::new(task)).await;
     }
     for address in ["essay/1@4", "essay@99", "essay@none", "none@1"] {
-        both.compare(Erase::new(address, EraseAsked::default())).await;
+        both.compare(Erase::new(address, EraseRequest::default())).await;
     }
-    let erase = Erase::new("essay/0@1", EraseAsked::default());
+    let erase = Erase::new("essay/0@1", EraseRequest::default());
     erase.clone().serve(&View::new(&both.served.engine, None, None)).unwrap();
     both.compare(erase).await;
     both.has_answered(&["switch", "erase"]);
@@ -313,8 +314,8 @@ async fn reads_of_states_are_the_same_in_this_process_and_over_http() {
     both.has_answered(&["blame", "bisect", "series", "plan_restore"]);
 }
 
-fn restore(to: &str, scope: Option<Scope>) -> RestoreAsked {
-    RestoreAsked { to: to.to_owned(), scope, ..RestoreAsked::default() }
+fn restore(to: &str, scope: Option<Scope>) -> RestoreRequest {
+    RestoreRequest { to: to.to_owned(), scope, ..RestoreRequest::default() }
 }
 
 #[tokio::test]
@@ -325,12 +326,12 @@ async fn a_refused_restore_of_files_says_the_same_in_this_process_and_over_http(
     for folder in [both.served.folder(), "/nowhere".into(), "relative".into()] {
         for to in ["essay@files", "essay@one", "none"] {
             let asked =
-                RestoreAsked { folder: Some(folder.clone()), ..restore(to, Some(Scope::All)) };
+                RestoreRequest { folder: Some(folder.clone()), ..restore(to, Some(Scope::All)) };
             both.compare(Restore::new(asked)).await;
         }
     }
     assert_eq!(std::fs::read_to_string(draft).unwrap(), "# Two\n");
-    let asked = RestoreAsked {
+    let asked = RestoreRequest {
         folder: Some(both.served.folder()),
         ..restore("essay@files", Some(Scope::All))
     };
@@ -347,16 +348,16 @@ async fn maintenance_says_the_same_in_this_process_and_over_http() {
     for task in [None, Some("essay"), Some("none")] {
         for (anchor, states) in [(None, true), (anchor.clone(), false)] {
             let task = task.map(str::to_owned);
-            let asked = VerifyAsked { task, states, anchor, acknowledge: false };
+            let asked = VerifyRequest { task, states, anchor, acknowledge: false };
             both.compare(Verify::new(asked)).await;
         }
     }
     let number = Some(Json::new("7").unwrap());
-    both.compare(Verify::new(VerifyAsked { anchor: number, ..VerifyAsked::default() })).await;
+    both.compare(Verify::new(VerifyRequest { anchor: number, ..VerifyRequest::default() })).await;
     for keep_count in [None, Some(0), Some(1), Some(2_000_000)] {
         for task in [None, Some("essay"), Some("none")] {
             let task = task.map(str::to_owned);
-            let policy = RetentionAsked { keep_count, task, ..RetentionAsked::default() };
+            let policy = RetentionRequest { keep_count, task, ..RetentionRequest::default() };
             both.compare(PlanRetention::new(policy)).await;
         }
     }
@@ -374,13 +375,13 @@ async fn a_change_says_the_same_in_this_process_and_over_http() {
         // The service fills in its caller.
         let user = Some(user.unwrap_or("local").to_owned());
         let (id, copy_of) = (id.to_owned(), copy_of.map(str::to_owned));
-        pair.compare(StartTask::new(TaskGiven { id, user, initial: None, copy_of })).await;
+        pair.compare(StartTask::new(TaskRequest { id, user, initial: None, copy_of })).await;
     }
     for task in ["essay", "none"] {
         for label in ["draft", "7"] {
             let label = Some(label.to_owned());
             let at = Some(Big(2));
-            pair.compare(Mark::new(task, CheckpointGiven { label, at, ..Default::default() }))
+            pair.compare(Mark::new(task, CheckpointRequest { label, at, ..Default::default() }))
                 .await;
         }
         for alias in ["a", ""] {
@@ -389,9 +390,9 @@ async fn a_change_says_the_same_in_this_process_and_over_http() {
             pair.compare(Attach::new(task, serde_json::from_value(asked).unwrap())).await;
         }
         for to in [RunControl::Running, RunControl::Running, RunControl::Paused, RunControl::Idle] {
-            pair.compare(Control::new(task, ControlAsked { to, reason: None })).await;
+            pair.compare(Control::new(task, ControlRequest { to, reason: None })).await;
         }
-        let asked = GuidanceAsked { text: "shorter".into(), target: Some("essay.md".into()) };
+        let asked = GuidanceRequest { text: "shorter".into(), target: Some("essay.md".into()) };
         pair.compare(Guide::new(task, asked)).await;
         let edit = [("a".to_owned(), Json::null())];
         pair.compare(EditArtifacts::new(task, Fields(edit.into()))).await;
@@ -399,7 +400,7 @@ async fn a_change_says_the_same_in_this_process_and_over_http() {
     }
     for address in ["essay@one", "essay@99", "none"] {
         for activate in [false, true] {
-            let asked = BranchAsked { activate, description: Some("other".into()) };
+            let asked = BranchRequest { activate, description: Some("other".into()) };
             pair.compare(Branch::new(address, asked)).await;
         }
         for scope in [None, Some(Scope::All)] {
@@ -407,13 +408,13 @@ async fn a_change_says_the_same_in_this_process_and_over_http() {
         }
     }
     for _ in 0..4 {
-        pair.compare(PlanUndo::new("essay", UndoFolderAsked::default())).await;
-        pair.compare(Undo::new("essay", UndoFolderAsked::default())).await;
+        pair.compare(PlanUndo::new("essay", UndoFolderRequest::default())).await;
+        pair.compare(Undo::new("essay", UndoFolderRequest::default())).await;
     }
-    let folder = UndoFolderAsked { folder: Some("/nowhere".into()), choices: None };
+    let folder = UndoFolderRequest { folder: Some("/nowhere".into()), choices: None };
     pair.compare(PlanUndo::new("essay", folder.clone())).await;
     pair.compare(Undo::new("essay", folder)).await;
-    let policy = RetentionAsked { keep_count: Some(1), ..Default::default() };
+    let policy = RetentionRequest { keep_count: Some(1), ..Default::default() };
     pair.compare(Retain::new(policy)).await;
     for _ in 0..2 {
         pair.compare(DeleteTask::new("copy")).await;

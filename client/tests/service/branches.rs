@@ -2,7 +2,7 @@
 
 // tidy: one operation
 
-use milepost_client::api::{Big, MarkGiven};
+use milepost_client::api::{Big, MarkRequest};
 use milepost_client::calls::{Lineages, Task};
 use milepost_client::codec::Message;
 use milepost_client::{Append, ErrorKind};
@@ -14,7 +14,7 @@ pub async fn append_branch() {
     let client = served.client();
     let other = || {
         let said = [Message::text("user", "another"), Message::text("user", "one")];
-        let mark = MarkGiven { aliases: vec!["other".into()], ..MarkGiven::default() };
+        let mark = MarkRequest { aliases: vec!["other".into()], ..MarkRequest::default() };
         Append::batch(said).mark(mark).key("k")
     };
     let opened = client.append_branch("essay@one", Some("another"), other()).await.unwrap();

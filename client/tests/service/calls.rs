@@ -1,7 +1,8 @@
 //! Each method once, and its answer.
 
 use milepost_client::api::{
-    Big, ControlAsked, EraseAsked, Fields, FileChangeForm, FileChangeKind, MarkGiven, StatsForm,
+    Big, ControlRequest, EraseRequest, Fields, FileChangeForm, FileChangeKind, MarkRequest,
+    StatsForm,
 };
 use milepost_client::calls::{
     AllCheckpoints, AllCheckpointsQuery, Blame, BlameQuery, Checkpoint, CheckpointQuery,
@@ -156,7 +157,7 @@ pub async fn append() {
     assert_eq!(event.event.body, Some(edited.clone().into()));
     let bodies: [Body; 2] = [edited.into(), message("last").into()];
     let (status, aliases) = (Some(MarkStatus::Failure), vec!["m-1".to_owned()]);
-    let mark = MarkGiven { status, aliases, ..labelled("many") };
+    let mark = MarkRequest { status, aliases, ..labelled("many") };
     let many = Append::batch(bodies).mark(mark).key("k").expect_head(8);
     let many = many.lineage(0);
     let done = client.append("essay", many.clone()).await.unwrap();
@@ -294,7 +295,7 @@ pub async fn control() {
     let served = Served::with_essay().await;
     let client = served.client();
     let control = |to, reason: Option<&str>| {
-        Control::new("essay", ControlAsked { to, reason: reason.map(str::to_owned) })
+        Control::new("essay", ControlRequest { to, reason: reason.map(str::to_owned) })
     };
     let running = client.call(&control(RunControl::Running, None)).await.unwrap();
     assert_eq!((running.control, running.repeated), (RunControl::Running, false));
@@ -364,11 +365,11 @@ pub async fn erase() {
     let at = client.append("essay", secret).await.unwrap().first;
     let address = format!("essay@{at}");
     let erased = client
-        .call(&Erase::new(&address, EraseAsked { reason: Some("a name".into()) }))
+        .call(&Erase::new(&address, EraseRequest { reason: Some("a name".into()) }))
         .await
         .unwrap();
     assert_eq!((erased.was_erased, erased.offset), (false, at));
-    assert!(client.call(&Erase::new(&address, EraseAsked::default())).await.unwrap().was_erased);
+    assert!(client.call(&Erase::new(&address, EraseRequest::default())).await.unwrap().was_erased);
     assert_eq!(client.event(&address).await.unwrap().event.body, None);
 }
 

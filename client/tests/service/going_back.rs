@@ -1,7 +1,7 @@
 //! Restores, undos, switches and redos, and their answers.
 
 use milepost_client::ErrorKind;
-use milepost_client::api::{Big, BranchAsked, ChoicesAsked, SwitchAsked, UndoFolderAsked};
+use milepost_client::api::{Big, BranchRequest, ChoicesRequest, SwitchRequest, UndoFolderRequest};
 use milepost_client::calls::{
     Branch, Folders, PlanRestore, PlanUndo, Redo, Restore, Switch, Task, Undo,
 };
@@ -18,9 +18,9 @@ fn with_files(served: &Served, address: &str, scope: Scope) -> Restore {
 }
 
 /// Returns the decision that a path gets its captured content.
-fn taking(path: &str) -> ChoicesAsked {
+fn taking(path: &str) -> ChoicesRequest {
     let theirs = vec![TreePath::new(path.as_bytes()).unwrap()];
-    ChoicesAsked { theirs, ..ChoicesAsked::default() }
+    ChoicesRequest { theirs, ..ChoicesRequest::default() }
 }
 
 pub async fn plan_restore() {
@@ -70,14 +70,14 @@ pub async fn plan_undo() {
     let served = Served::with_files().await;
     let client = served.client();
     let draft = served.folder().join("draft.md");
-    let asked = UndoFolderAsked::default();
+    let asked = UndoFolderRequest::default();
     let error = client.call(&PlanUndo::new("essay", asked.clone())).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     std::fs::write(&draft, "# Two\n").unwrap();
     let mut both = with_files(&served, "essay@files", Scope::All);
     both.body.choices = Some(taking("draft.md"));
     client.call(&both).await.unwrap();
-    let asked = UndoFolderAsked { folder: Some(served.folder()), choices: None };
+    let asked = UndoFolderRequest { folder: Some(served.folder()), choices: None };
     let plan = client.call(&PlanUndo::new("essay", asked.clone())).await.unwrap();
     assert_eq!((plan.scope, plan.to.lineage.0), (Scope::All, 0));
     assert_eq!(plan.files.unwrap()["changes"][0]["path"], "draft.md");
@@ -103,12 +103,12 @@ pub async fn switch() {
     let served = Served::with_essay().await;
     let client = served.client();
     client.call(&branch_of("essay@one", None)).await.unwrap();
-    let switched = client.call(&Switch::new("essay", SwitchAsked { lineage: 1 })).await.unwrap();
+    let switched = client.call(&Switch::new("essay", SwitchRequest { lineage: 1 })).await.unwrap();
     assert_eq!((switched.task.active.0, switched.lineage.id.0), (1, 1));
     assert_eq!(client.call(&undo_of("essay")).await.unwrap().task.active.0, 0);
-    let error = client.call(&Switch::new("essay", SwitchAsked { lineage: 2 })).await.unwrap_err();
+    let error = client.call(&Switch::new("essay", SwitchRequest { lineage: 2 })).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
-    let asked = BranchAsked { activate: true, ..BranchAsked::default() };
+    let asked = BranchRequest { activate: true, ..BranchRequest::default() };
     let opened = client.call(&Branch::new("essay@one", asked.clone())).await.unwrap();
     assert_eq!((opened.id.0, opened.active), (2, true));
 }

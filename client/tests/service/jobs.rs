@@ -3,14 +3,16 @@
 use std::time::Duration;
 
 use milepost_client::ErrorKind;
-use milepost_client::api::{CaptureAsked, CompactAsked, JobAsked, JobForm, JobResult, JobState};
+use milepost_client::api::{
+    CaptureRequest, CompactRequest, JobForm, JobRequest, JobResult, JobState,
+};
 
 use crate::served::Served;
 
 const WAIT: Duration = Duration::from_secs(30);
 
-fn plan() -> JobAsked {
-    JobAsked::Compact(CompactAsked { dry_run: true, force: false })
+fn plan() -> JobRequest {
+    JobRequest::Compact(CompactRequest { dry_run: true, force: false })
 }
 
 async fn planned(served: &Served) -> JobForm {
@@ -26,7 +28,8 @@ pub async fn start_job() {
     let Some(JobResult::Compact(form)) = job.result else { unreachable!() };
     assert!(form.dry_run && form.after.is_none());
     // A folder belongs to a machine.
-    let capture = JobAsked::Capture(CaptureAsked { folder: "/".into(), ..CaptureAsked::default() });
+    let capture =
+        JobRequest::Capture(CaptureRequest { folder: "/".into(), ..CaptureRequest::default() });
     let error = client.start_job(&capture).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Forbidden, "{error}");
 }

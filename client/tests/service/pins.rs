@@ -1,7 +1,7 @@
 //! Pinned checkpoints.
 
 use milepost_client::ErrorKind;
-use milepost_client::api::PinAsked;
+use milepost_client::api::PinRequest;
 use milepost_client::calls::{Pin, Pins, Unmark, Unpin};
 
 use crate::served::{Served, mark_of};
@@ -11,7 +11,7 @@ fn pins_of(task: &str) -> Pins {
 }
 
 pub fn pin_of(id: &str, reason: Option<&str>) -> Pin {
-    Pin::new(id, PinAsked { reason: reason.map(str::to_owned) })
+    Pin::new(id, PinRequest { reason: reason.map(str::to_owned) })
 }
 
 pub async fn pins() {

@@ -2,7 +2,7 @@
 
 use milepost::events::{Message, StepFinished, StepStarted, ToolCalled, ToolReturned};
 use milepost::{Append, Json, Mark};
-use milepost_client::api::{AlignOp, Big, EraseAsked, ShareAsked};
+use milepost_client::api::{AlignOp, Big, EraseRequest, ShareRequest};
 use milepost_client::calls::{
     Align, AlignQuery, Bisect, BisectQuery, Erase, MetricsQuery, Overview, OverviewQuery, Rows,
     RowsQuery, Search, SearchQuery, Series, SeriesQuery, TaskMetrics, Turns, TurnsQuery, Unmark,
@@ -106,7 +106,7 @@ pub async fn turns() {
     let page = client.call(&Turns::new("run", TurnsQuery::default())).await.unwrap();
     assert_eq!((page.total, page.read), (Big(11), Big(56)));
     // An event that is erased is not shown from what was read before.
-    client.call(&Erase::new("run@17", EraseAsked::default())).await.unwrap();
+    client.call(&Erase::new("run@17", EraseRequest::default())).await.unwrap();
     let turn = &client.call(&Turns::new("run", failed_turns())).await.unwrap().items[0];
     assert_eq!((turn.number, turn.said.as_deref()), (Big(3), None));
 }
@@ -260,7 +260,7 @@ pub async fn share() {
     let (served, client) = run().await;
     let task = served.engine.task("run").unwrap();
     task.append(Message::text("user", "ticket ACME-4711")).unwrap();
-    let asked = ShareAsked { withhold: vec!["ACME-[0-9]+".into()], ..ShareAsked::default() };
+    let asked = ShareRequest { withhold: vec!["ACME-[0-9]+".into()], ..ShareRequest::default() };
     let plan = client.share_plan("run", &asked).await.unwrap();
     assert_eq!((plan.withheld, plan.events), (Big(1), Big(54)));
     assert_eq!(
@@ -273,7 +273,7 @@ pub async fn share() {
     assert!(file.starts_with(b"<!doctype html><!-- milepost share 1 -->\n"));
     assert_eq!(file.len() as u64, plan.bytes.0);
 
-    let wrong = ShareAsked { withhold: vec!["(".into()], ..ShareAsked::default() };
+    let wrong = ShareRequest { withhold: vec!["(".into()], ..ShareRequest::default() };
     let error = client.share_plan("run", &wrong).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     let error = client.share("nothing", &asked).await.unwrap_err();

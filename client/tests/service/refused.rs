@@ -1,6 +1,6 @@
 //! Requests that a service refuses.
 
-use milepost_client::api::{StatsForm, TaskGiven, VerifyAsked};
+use milepost_client::api::{StatsForm, TaskRequest, VerifyRequest};
 use milepost_client::calls::{
     DeleteTask, StartTask, Stats, StatsQuery, Task, TaskQuery, Tasks, Verify,
 };
@@ -34,10 +34,10 @@ async fn what_is_somebody_elses_is_not_there_and_what_is_for_admins_is_forbidden
     let ana = served.client_of("ana", false);
     let error = ana.call(&Task::new("essay")).await.unwrap_err();
     assert_eq!((error.kind(), error.status()), (ErrorKind::NotFound, Some(404)));
-    let error = ana.call(&Verify::new(VerifyAsked::default())).await.unwrap_err();
+    let error = ana.call(&Verify::new(VerifyRequest::default())).await.unwrap_err();
     assert_eq!((error.kind(), error.status()), (ErrorKind::Forbidden, Some(403)));
     let user = Some("ben".into());
-    let of_ben = TaskGiven { id: "x".into(), user, ..TaskGiven::default() };
+    let of_ben = TaskRequest { id: "x".into(), user, ..TaskRequest::default() };
     let error = ana.call(&StartTask::new(of_ben)).await;
     assert_eq!(error.unwrap_err().kind(), ErrorKind::Forbidden);
     let own = ana.call(&Stats::new(StatsQuery::default())).await.unwrap();

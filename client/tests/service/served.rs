@@ -7,8 +7,8 @@ use std::time::Duration;
 use milepost::events::{Message, StepFinished};
 use milepost::{Engine, Mark, Options};
 use milepost_client::api::{
-    BranchAsked, CheckpointGiven, GuidanceAsked, MarkGiven, RestoreAsked, TaskGiven,
-    UndoFolderAsked,
+    BranchRequest, CheckpointRequest, GuidanceRequest, MarkRequest, RestoreRequest, TaskRequest,
+    UndoFolderRequest,
 };
 use milepost_client::calls::{self, Branch, Guide, Restore, StartTask, Undo};
 use milepost_client::{Client, ClientBuilder};
@@ -106,36 +106,36 @@ pub fn long() -> Vec<u8> {
 /// Returns a request of a branch that does not become active.
 pub fn branch_of(address: &str, description: Option<&str>) -> Branch {
     let description = description.map(str::to_owned);
-    Branch::new(address, BranchAsked { description, activate: false })
+    Branch::new(address, BranchRequest { description, activate: false })
 }
 
 /// Returns a request of an undo without a folder.
 pub fn undo_of(task: &str) -> Undo {
-    Undo::new(task, UndoFolderAsked::default())
+    Undo::new(task, UndoFolderRequest::default())
 }
 
 /// Returns a request of a restore of the state.
 pub fn restore_of(address: &str) -> Restore {
-    Restore::new(RestoreAsked { to: address.to_owned(), ..RestoreAsked::default() })
+    Restore::new(RestoreRequest { to: address.to_owned(), ..RestoreRequest::default() })
 }
 
 /// Returns a request of a task without an initial state.
 pub fn start_of(task: &str) -> StartTask {
-    StartTask::new(TaskGiven { id: task.to_owned(), ..TaskGiven::default() })
+    StartTask::new(TaskRequest { id: task.to_owned(), ..TaskRequest::default() })
 }
 
 /// Returns a request of guidance of the task `essay`.
 pub fn guide_of(text: &str) -> Guide {
-    Guide::new("essay", GuidanceAsked { text: text.to_owned(), target: None })
+    Guide::new("essay", GuidanceRequest { text: text.to_owned(), target: None })
 }
 
 /// Returns a request of a mark at the head of the task `essay`.
 pub fn mark_of(label: Option<&str>) -> calls::Mark {
     let label = label.map(str::to_owned);
-    calls::Mark::new("essay", CheckpointGiven { label, ..CheckpointGiven::default() })
+    calls::Mark::new("essay", CheckpointRequest { label, ..CheckpointRequest::default() })
 }
 
 /// Returns a mark of an append.
-pub fn labelled(label: &str) -> MarkGiven {
-    MarkGiven { label: Some(label.to_owned()), ..MarkGiven::default() }
+pub fn labelled(label: &str) -> MarkRequest {
+    MarkRequest { label: Some(label.to_owned()), ..MarkRequest::default() }
 }

@@ -18,9 +18,9 @@ export type Difference = Forms["ChangesForm"];
 /** The numbers of the store, or of one user's tasks. */
 export type Stats = Forms["StatsForm"];
 /** The target of a restore, and its scope. */
-export type RestoreRequest = Forms["RestoreAsked"];
+export type RestoreRequest = Forms["RestoreRequest"];
 /** A checkpoint to mark. */
-export type MarkRequest = Forms["CheckpointGiven"];
+export type MarkRequest = Forms["CheckpointRequest"];
 
 /** One page of a list. */
 export interface Page<Item> {

@@ -1239,7 +1239,7 @@ export interface components {
             repeated: boolean;
         };
         /** @description Data to attach to a checkpoint. */
-        AttachAsked: {
+        AttachRequest: {
             /** @description An alias of the checkpoint, which may be marked later. */
             alias: string;
             /** @description The data. */
@@ -1326,7 +1326,7 @@ export interface components {
             value?: unknown;
         };
         /** @description A lineage to open at a point. */
-        BranchAsked: {
+        BranchRequest: {
             /** @description Make the new lineage the active one, in the same commit. Files stay as they are. */
             activate?: boolean;
             /** @description The purpose of the new lineage, at most 1,024 bytes. */
@@ -1343,7 +1343,7 @@ export interface components {
             lineage: number;
         };
         /** @description A folder to capture. */
-        CaptureAsked: {
+        CaptureRequest: {
             /** @description The absolute path of the folder. */
             folder: string;
             /** @description Also marks a checkpoint with this label. */
@@ -1471,7 +1471,7 @@ export interface components {
             time_us: components["schemas"]["Big"];
         };
         /** @description A checkpoint to mark. */
-        CheckpointGiven: {
+        CheckpointRequest: {
             /** @description Ids of the checkpoint in other systems. */
             aliases?: string[];
             /** @description A whole number up to 2^64 - 1, or a string of its digits. */
@@ -1494,7 +1494,7 @@ export interface components {
             status?: string | null;
         };
         /** @description Decisions about conflicting paths. A folder's path covers everything below it. */
-        ChoicesAsked: {
+        ChoicesRequest: {
             /**
              * @description Keep the present content of these paths.
              * @default []
@@ -1524,7 +1524,7 @@ export interface components {
             theirs: string[];
         };
         /** @description A compaction. */
-        CompactAsked: {
+        CompactRequest: {
             /**
              * @description Only return the free space that it needs.
              * @default false
@@ -1641,7 +1641,7 @@ export interface components {
             error: Record<string, unknown>;
         };
         /** @description A change of a run's control. */
-        ControlAsked: {
+        ControlRequest: {
             /** @description The reason, for people. */
             reason?: string | null;
             /** @description `running` begins or resumes, `paused` pauses, `stopped` stops, `idle` ends. */
@@ -1804,7 +1804,7 @@ export interface components {
             total: components["schemas"]["Big"];
         };
         /** @description The reason for an erasure. */
-        EraseAsked: {
+        EraseRequest: {
             /** @description The reason, for people. */
             reason?: string | null;
         };
@@ -1864,14 +1864,14 @@ export interface components {
             user?: string | null;
         };
         /** @description An event to append. */
-        EventGiven: {
+        EventRequest: {
             /** @description The fields of the kind, in the same form as in answers. */
             body: Record<string, unknown>;
             /** @description The idempotency key of this event: with the same key it is appended once. */
             key?: string | null;
             /** @description The name of the kind. */
             kind: string;
-            mark?: null | components["schemas"]["MarkGiven"];
+            mark?: null | components["schemas"]["MarkRequest"];
         };
         /** @description An input that failed, or a task of one. */
         FailedInput: {
@@ -1949,11 +1949,11 @@ export interface components {
             unstable?: boolean | null;
         };
         /** @description A folder to restore to a point. */
-        FilesAsked: {
+        FilesRequest: {
             /** @description The purpose of the new lineage, at most 1,024 bytes. */
             description?: string | null;
             /** @description The folder and the decisions about its paths. */
-            files?: components["schemas"]["FolderAsked"];
+            files?: components["schemas"]["FolderRequest"];
             /** @description The scope: `files`, or `all` with the state. */
             scope: string;
             /** @description The address of the point to restore. */
@@ -1983,7 +1983,7 @@ export interface components {
             places: string[];
         };
         /** @description A folder that a job changes, and the decisions about its paths. */
-        FolderAsked: {
+        FolderRequest: {
             /**
              * @description Accept a home folder, `/`, or a folder above a home.
              * @default false
@@ -1996,7 +1996,7 @@ export interface components {
              *       "theirs": []
              *     }
              */
-            choices: components["schemas"]["ChoicesAsked"];
+            choices: components["schemas"]["ChoicesRequest"];
             /**
              * @description Only plan the changes, and change nothing.
              * @default false
@@ -2028,7 +2028,7 @@ export interface components {
             more: boolean;
         };
         /** @description Guidance for a run. */
-        GuidanceAsked: {
+        GuidanceRequest: {
             /** @description The part of the work that the guidance is about. */
             target?: string | null;
             /** @description The guidance. */
@@ -2053,7 +2053,7 @@ export interface components {
             next?: string | null;
         };
         /** @description A document that a coding agent gave to a hook, with its circumstances. */
-        HookAsked: {
+        HookRequest: {
             /** @description The name of the agent, as the hook was called with it. */
             agent: string;
             /** @description Variables of the environment, of a fixed list of names. */
@@ -2079,7 +2079,7 @@ export interface components {
             say?: string | null;
         };
         /** @description Runs, folders of checkpoint files and exports to import. */
-        ImportAsked: {
+        ImportRequest: {
             /** @description Record a line of an unknown kind as an `application` event, instead of refusing it. */
             allow_unknown?: boolean;
             /** @description The owner of the tasks of runs and folders if `user` is left out. Default: the caller. */
@@ -2155,30 +2155,30 @@ export interface components {
             user?: string | null;
         };
         /** @description A job to start. */
-        JobAsked: {
+        JobRequest: {
             /** @description Captures a folder. */
-            capture: components["schemas"]["CaptureAsked"];
+            capture: components["schemas"]["CaptureRequest"];
         } | {
             /** @description Restores a folder to a point, with the state or without it. */
-            restore: components["schemas"]["FilesAsked"];
+            restore: components["schemas"]["FilesRequest"];
         } | {
             /** @description Undoes the last restore of a task, which restored a folder too. */
-            undo: components["schemas"]["UndoAsked"];
+            undo: components["schemas"]["UndoRequest"];
         } | {
             /** @description Takes interrupted restores back. */
-            recover: components["schemas"]["RecoverAsked"];
+            recover: components["schemas"]["RecoverRequest"];
         } | {
             /** @description Removes withdrawn content from the disk. */
-            compact: components["schemas"]["CompactAsked"];
+            compact: components["schemas"]["CompactRequest"];
         } | {
             /** @description Imports runs, folders of checkpoint files and exports. */
-            import: components["schemas"]["ImportAsked"];
+            import: components["schemas"]["ImportRequest"];
         } | {
             /** @description Records a call of a tool, with a checkpoint before it. */
-            tool_call: components["schemas"]["ToolCallAsked"];
+            tool_call: components["schemas"]["ToolCallRequest"];
         } | {
             /** @description Records the return of a tool, with a checkpoint after it. */
-            tool_return: components["schemas"]["ToolReturnAsked"];
+            tool_return: components["schemas"]["ToolReturnRequest"];
         };
         /** @description A job. */
         JobForm: {
@@ -2624,7 +2624,7 @@ export interface components {
             next?: string | null;
         };
         /** @description A checkpoint to mark after events. */
-        MarkGiven: {
+        MarkRequest: {
             /** @description Ids of the checkpoint in other systems. */
             aliases?: string[];
             /**
@@ -2769,7 +2769,7 @@ export interface components {
             value: unknown;
         };
         /** @description The reason for a pin. */
-        PinAsked: {
+        PinRequest: {
             /** @description The reason, at most 1,024 bytes. */
             reason?: string | null;
         };
@@ -2865,9 +2865,9 @@ export interface components {
             status: string;
         };
         /** @description Interrupted restores to take back. */
-        RecoverAsked: {
+        RecoverRequest: {
             /** @description The folder and the decisions about its paths. Default: the folder in which a restore began. */
-            files?: components["schemas"]["FolderAsked"];
+            files?: components["schemas"]["FolderRequest"];
             /** @description End the restores, and leave the folders as they are. */
             give_up?: boolean;
             /** @description Only restores of this task. */
@@ -3012,8 +3012,8 @@ export interface components {
             whole_at?: string | null;
         };
         /** @description A restore. */
-        RestoreAsked: {
-            choices?: null | components["schemas"]["ChoicesAsked"];
+        RestoreRequest: {
+            choices?: null | components["schemas"]["ChoicesRequest"];
             /** @description The purpose of the new lineage, at most 1,024 bytes. */
             description?: string | null;
             /** @description The absolute path of the folder to restore, on the service's machine. */
@@ -3105,7 +3105,7 @@ export interface components {
             tasks: components["schemas"]["Big"];
         };
         /** @description A retention policy, and its scope. Pinned checkpoints are always kept. */
-        RetentionAsked: {
+        RetentionRequest: {
             /**
              * @description First export the tasks that change to the store's `backups/`; if that fails, nothing is
              *     removed. Default: no backup.
@@ -3243,7 +3243,7 @@ export interface components {
             read: components["schemas"]["Big"];
         };
         /** @description A request for a session: of the request's token, or of a code. */
-        SessionAsked: {
+        SessionRequest: {
             /** @description A code of the program that serves. */
             code?: string | null;
         };
@@ -3393,7 +3393,7 @@ export interface components {
             user: string;
         };
         /** @description A lineage to switch a task to. */
-        SwitchAsked: {
+        SwitchRequest: {
             /**
              * Format: int32
              * @description The lineage.
@@ -3428,7 +3428,7 @@ export interface components {
             user: string;
         };
         /** @description A task to start. */
-        TaskGiven: {
+        TaskRequest: {
             /**
              * @description The id of a task to copy: the new task has its lineages, events, checkpoints and pins. Not
              *     with `initial`.
@@ -3449,7 +3449,7 @@ export interface components {
             user: string;
         };
         /** @description A call of a tool, to record before it. */
-        ToolCallAsked: {
+        ToolCallRequest: {
             /** @description Its arguments. */
             arguments: Record<string, unknown>;
             /** @description The absolute path of the working directory. */
@@ -3504,7 +3504,7 @@ export interface components {
             options?: components["schemas"]["CaptureOptions"];
         };
         /** @description The return of a tool, to record after it. */
-        ToolReturnAsked: {
+        ToolReturnRequest: {
             after?: null | components["schemas"]["ToolMark"];
             /** @description The id of the call. */
             call: string;
@@ -3606,16 +3606,16 @@ export interface components {
             total: components["schemas"]["Big"];
         };
         /** @description A restore to undo. */
-        UndoAsked: {
+        UndoRequest: {
             /** @description The folder and the decisions about its paths. */
-            files?: components["schemas"]["FolderAsked"];
+            files?: components["schemas"]["FolderRequest"];
             /** @description The id of the task. */
             task: string;
         };
         /** @description The folder of an undo that takes files back. */
-        UndoFolderAsked: {
+        UndoFolderRequest: {
             /** @default null */
-            choices: null | components["schemas"]["ChoicesAsked"];
+            choices: null | components["schemas"]["ChoicesRequest"];
             /**
              * @description The absolute path of the folder, on the service's machine. For admins.
              * @default null
@@ -3655,7 +3655,7 @@ export interface components {
             user: string;
         };
         /** @description The scope of a verification. */
-        VerifyAsked: {
+        VerifyRequest: {
             /** @description Acknowledge the repairs in the answer: later verifications do not count them. */
             acknowledge?: boolean;
             /** @description An earlier anchor, to compare the whole store with. */
@@ -4200,7 +4200,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["HookAsked"];
+                "application/json": components["schemas"]["HookRequest"];
             };
         };
         responses: {
@@ -4698,7 +4698,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": null | components["schemas"]["PinAsked"];
+                "application/json": null | components["schemas"]["PinRequest"];
             };
         };
         responses: {
@@ -4922,7 +4922,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["JobAsked"];
+                "application/json": components["schemas"]["JobRequest"];
             };
         };
         responses: {
@@ -5602,7 +5602,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": null | components["schemas"]["BranchAsked"];
+                "application/json": null | components["schemas"]["BranchRequest"];
             };
         };
         responses: {
@@ -5914,7 +5914,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": null | components["schemas"]["EraseAsked"];
+                "application/json": null | components["schemas"]["EraseRequest"];
             };
         };
         responses: {
@@ -6114,7 +6114,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["EventGiven"];
+                "application/json": components["schemas"]["EventRequest"];
                 "application/x-ndjson": string;
             };
         };
@@ -6715,7 +6715,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["RestoreAsked"];
+                "application/json": components["schemas"]["RestoreRequest"];
             };
         };
         responses: {
@@ -6832,7 +6832,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["RestoreAsked"];
+                "application/json": components["schemas"]["RestoreRequest"];
             };
         };
         responses: {
@@ -6930,7 +6930,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["RetentionAsked"];
+                "application/json": components["schemas"]["RetentionRequest"];
             };
         };
         responses: {
@@ -7028,7 +7028,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["RetentionAsked"];
+                "application/json": components["schemas"]["RetentionRequest"];
             };
         };
         responses: {
@@ -7290,7 +7290,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": null | components["schemas"]["SessionAsked"];
+                "application/json": null | components["schemas"]["SessionRequest"];
             };
         };
         responses: {
@@ -7683,7 +7683,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["TaskGiven"];
+                "application/json": components["schemas"]["TaskRequest"];
             };
         };
         responses: {
@@ -7936,7 +7936,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SwitchAsked"];
+                "application/json": components["schemas"]["SwitchRequest"];
             };
         };
         responses: {
@@ -8240,7 +8240,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["AttachAsked"];
+                "application/json": components["schemas"]["AttachRequest"];
             };
         };
         responses: {
@@ -8427,7 +8427,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["CheckpointGiven"];
+                "application/json": components["schemas"]["CheckpointRequest"];
             };
         };
         responses: {
@@ -8544,7 +8544,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ControlAsked"];
+                "application/json": components["schemas"]["ControlRequest"];
             };
         };
         responses: {
@@ -8796,7 +8796,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["EventGiven"];
+                "application/json": components["schemas"]["EventRequest"];
                 "application/x-ndjson": string;
             };
         };
@@ -9005,7 +9005,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["GuidanceAsked"];
+                "application/json": components["schemas"]["GuidanceRequest"];
             };
         };
         responses: {
@@ -10094,7 +10094,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": null | components["schemas"]["UndoFolderAsked"];
+                "application/json": null | components["schemas"]["UndoFolderRequest"];
             };
         };
         responses: {
@@ -10206,7 +10206,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": null | components["schemas"]["UndoFolderAsked"];
+                "application/json": null | components["schemas"]["UndoFolderRequest"];
             };
         };
         responses: {
@@ -10304,7 +10304,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": null | components["schemas"]["VerifyAsked"];
+                "application/json": null | components["schemas"]["VerifyRequest"];
             };
         };
         responses: {

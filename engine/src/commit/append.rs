@@ -4,11 +4,10 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use milepost_codec::{
-    Application, ArtifactsEdited, Body, BodyForm, CheckpointAttached, CheckpointId, ChunkId,
-    ContextChanged, ControlChanged, DataAttached, Error, GuidanceGiven, Head, Header, Message,
-    Offset, PhaseChanged, PromptChanged, Result, RulesChanged, Seq, StepFailed, StepFinished,
-    StepStarted, TEXT_MAX, ToolCalled, ToolReturned, VariablesPatched, WorkspaceCaptured,
-    check_alias,
+    Application, ArtifactsEdited, Body, BodyForm, CheckpointAttached, ChunkId, ContextChanged,
+    ControlChanged, DataAttached, Error, GuidanceGiven, Header, Message, Offset, PhaseChanged,
+    PromptChanged, Result, RulesChanged, StepFailed, StepFinished, StepStarted, TEXT_MAX,
+    ToolCalled, ToolReturned, VariablesPatched, WorkspaceCaptured, check_alias,
 };
 use milepost_store::index::is_indexed;
 use milepost_store::tree_walk;

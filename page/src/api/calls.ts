@@ -11,7 +11,7 @@ const point = (address: string) => `/v1/points/${part(address)}`;
 
 export const me = (signal?: Signal) => ask<T.Me>("/v1/me", { signal });
 
-export interface SummariesAsked {
+export interface SummariesRequest {
   q?: string;
   sort?: string;
   columns?: string;
@@ -19,7 +19,7 @@ export interface SummariesAsked {
   cursor?: string | null;
 }
 
-export const summaries = (asked: SummariesAsked, signal?: Signal) =>
+export const summaries = (asked: SummariesRequest, signal?: Signal) =>
   ask<T.Summaries>(`/v1/summaries${query({ ...asked })}`, { signal });
 
 export const summary = (id: string, signal?: Signal) =>
@@ -28,7 +28,7 @@ export const summary = (id: string, signal?: Signal) =>
 export const lineages = (id: string, signal?: Signal) =>
   ask<T.Page<T.Lineage>>(`${task(id)}/lineages`, { signal });
 
-export interface RowsAsked {
+export interface RowsRequest {
   lineage?: number;
   from?: number;
   to?: number;
@@ -38,10 +38,10 @@ export interface RowsAsked {
   failed?: boolean;
 }
 
-export const rows = (id: string, asked: RowsAsked, signal?: Signal) =>
+export const rows = (id: string, asked: RowsRequest, signal?: Signal) =>
   ask<T.Rows>(`${task(id)}/rows${query({ ...asked })}`, { signal });
 
-export interface TurnsAsked {
+export interface TurnsRequest {
   lineage?: number;
   from?: number;
   near?: number;
@@ -50,7 +50,7 @@ export interface TurnsAsked {
   failed?: boolean;
 }
 
-export const turns = (id: string, asked: TurnsAsked, signal?: Signal) =>
+export const turns = (id: string, asked: TurnsRequest, signal?: Signal) =>
   ask<T.Turns>(`${task(id)}/turns${query({ ...asked })}`, { signal });
 
 export const overview = (id: string, lineage: number, buckets: number, signal?: Signal) =>
@@ -61,14 +61,14 @@ export const metrics = (id: string, lineage: number, signal?: Signal) =>
     signal,
   });
 
-export interface SeriesAsked {
+export interface SeriesRequest {
   at: string[];
   metric: string;
   points: number;
   x: string;
 }
 
-export function series(asked: SeriesAsked, signal?: Signal): Promise<T.Series> {
+export function series(asked: SeriesRequest, signal?: Signal): Promise<T.Series> {
   const parts = new URLSearchParams(asked.at.map((address) => ["at", address]));
   parts.append("metric", asked.metric);
   parts.append("points", String(asked.points));
@@ -76,7 +76,7 @@ export function series(asked: SeriesAsked, signal?: Signal): Promise<T.Series> {
   return ask<T.Series>(`/v1/series?${parts}`, { signal });
 }
 
-export const events = (id: string, asked: RowsAsked, signal?: Signal) =>
+export const events = (id: string, asked: RowsRequest, signal?: Signal) =>
   ask<T.Page<T.Event> & { head: T.Big }>(`${task(id)}/events${query({ ...asked })}`, { signal });
 
 export const at = (address: string, signal?: Signal) => ask<T.Point>(point(address), { signal });
@@ -148,36 +148,36 @@ export const branchWith = (address: string, description: string, events: object[
   });
 
 /** Decisions about conflicts of files. */
-export interface ChoicesAsked {
+export interface ChoicesRequest {
   theirs: T.PathName[];
   keep_mine: T.PathName[];
   moved?: boolean;
 }
 
-export interface RestoreAsked {
+export interface RestoreRequest {
   to: string;
   scope: string;
   description?: string;
   folder?: string;
-  choices?: ChoicesAsked;
+  choices?: ChoicesRequest;
 }
 
-export const restorePlan = (asked: RestoreAsked, signal?: Signal) =>
+export const restorePlan = (asked: RestoreRequest, signal?: Signal) =>
   ask<T.RestorePlan>("/v1/restores/plan", { method: "POST", body: asked, signal });
 
-export const restore = (asked: RestoreAsked) =>
+export const restore = (asked: RestoreRequest) =>
   ask<{ lineage: T.Lineage }>("/v1/restores", { method: "POST", body: asked });
 
 /** Folder of an undo with files; without one, files stay as they are. */
-export interface UndoAsked {
+export interface UndoRequest {
   folder?: string;
-  choices?: ChoicesAsked;
+  choices?: ChoicesRequest;
 }
 
-export const undoPlan = (id: string, body: UndoAsked, signal?: Signal) =>
+export const undoPlan = (id: string, body: UndoRequest, signal?: Signal) =>
   ask<T.RestorePlan>(`${task(id)}/undo/plan`, { method: "POST", body, signal });
 
-export const undo = (id: string, body: UndoAsked) =>
+export const undo = (id: string, body: UndoRequest) =>
   ask<{ lineage: T.Lineage }>(`${task(id)}/undo`, { method: "POST", body });
 
 export const folders = (id: string, signal?: Signal) =>
@@ -212,7 +212,7 @@ export const pin = (id: string, reason: string) =>
 
 // Shares
 
-export interface ShareAsked {
+export interface ShareRequest {
   redact: boolean;
   /** Regular expressions. */
   withhold: string[];
@@ -221,14 +221,14 @@ export interface ShareAsked {
 }
 
 /** Path of a task as one file, or of the plan of it. */
-export function sharePath(id: string, asked: ShareAsked, of: "" | "/plan" = ""): string {
+export function sharePath(id: string, asked: ShareRequest, of: "" | "/plan" = ""): string {
   const parts = new URLSearchParams(asked.withhold.map((text) => ["withhold", text]));
   parts.append("redact", String(asked.redact));
   parts.append("max", String(asked.max));
   return `${task(id)}/share${of}?${parts}`;
 }
 
-export const sharePlan = (id: string, asked: ShareAsked, signal?: Signal) =>
+export const sharePlan = (id: string, asked: ShareRequest, signal?: Signal) =>
   ask<T.SharePlan>(sharePath(id, asked, "/plan"), { signal });
 
 // The store

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { restore, restorePlan } from "../api/calls.ts";
-import type { RestoreAsked } from "../api/calls.ts";
+import type { RestoreRequest } from "../api/calls.ts";
 import { closeDialog, go, me, say } from "../app-state.ts";
 import { count } from "../format.ts";
 import { Waiting } from "../parts/ui.tsx";
@@ -22,7 +22,7 @@ export function RollBackDialog({ selection }: { selection: Selection }) {
   const to = place === "before" ? before(selection) : after(selection);
   const folder = typed.trim();
   const needsFolder = scope !== "state";
-  const asks: RestoreAsked = needsFolder ? { to, scope, folder } : { to, scope };
+  const asks: RestoreRequest = needsFolder ? { to, scope, folder } : { to, scope };
   const key = needsFolder && folder === "" ? null : JSON.stringify(asks);
   const asked = useAsk(key, (signal) => restorePlan(asks, signal));
   const plan = key === null ? null : asked.value;

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { sharePath, sharePlan } from "../api/calls.ts";
-import type { ShareAsked } from "../api/calls.ts";
+import type { ShareRequest } from "../api/calls.ts";
 import type { SharePlan } from "../api/types.ts";
 import { formatRoute } from "../address.ts";
 import { closeDialog, say } from "../app-state.ts";
@@ -28,7 +28,7 @@ interface Given {
 }
 
 /** Returns what is asked for, or null where the size is none. */
-export function askedOf(given: Given): ShareAsked | null {
+export function askedOf(given: Given): ShareRequest | null {
   const max = Math.floor(Number(given.max) * MIB);
   if (given.max.trim() === "" || !(max >= 1 && max <= MOST * MIB)) return null;
   const withhold = given.withhold.split(/\r?\n/).filter((line) => line.trim() !== "");
@@ -133,7 +133,7 @@ interface Saving {
 }
 
 /** Saves the file and closes the dialog; a dialog that is closed before saves none. */
-function useSaving(task: string, asked: ShareAsked | null): Saving {
+function useSaving(task: string, asked: ShareRequest | null): Saving {
   const [busy, setBusy] = useState(false);
   const [control] = useState(() => new AbortController());
   useEffect(() => () => control.abort(), []);
@@ -161,7 +161,7 @@ function Busy({ of }: { of: Saving }) {
 }
 
 /** Asks once more before a file with secrets. */
-function Sure({ task, asked }: { task: string; asked: ShareAsked }) {
+function Sure({ task, asked }: { task: string; asked: ShareRequest }) {
   const w = words.value;
   const saving = useSaving(task, asked);
   return (

@@ -2,7 +2,7 @@
 // with a choice each.
 
 import { useState } from "preact/hooks";
-import type { ChoicesAsked } from "../api/calls.ts";
+import type { ChoicesRequest } from "../api/calls.ts";
 import type { PathName, PlannedPath, RestorePlan } from "../api/types.ts";
 import { bytes, count } from "../format.ts";
 import { ChangeList } from "../parts/Changes.tsx";
@@ -34,7 +34,7 @@ export interface Decided {
   /** Number of files that change. */
   files: number;
   /** Choices as a request has them; undefined if there is no conflict. */
-  choices: ChoicesAsked | undefined;
+  choices: ChoicesRequest | undefined;
 }
 
 function pathOf(path: PathName): string {

@@ -3,7 +3,7 @@
 import type { Acts } from "../keyboard.ts";
 import type { Ticks } from "../metrics/ticks.tsx";
 import type { Live } from "../task/live.ts";
-import type { Zoom, ZoomAsked } from "../task/zoom.tsx";
+import type { Zoom, ZoomRequest } from "../task/zoom.tsx";
 import { words } from "../words/index.ts";
 
 export function FilesTab(_: unknown) {
@@ -20,7 +20,7 @@ export const useLive = (..._: unknown[]): Live => STILL;
 
 export const useTicks = (..._: unknown[]): Ticks | null => null;
 
-export const useZoom = ({ most, bucketsOf }: ZoomAsked): Zoom => {
+export const useZoom = ({ most, bucketsOf }: ZoomRequest): Zoom => {
   return {
     share: (_, offset) => offset / most,
     offsetAt: (_, share) => share * most,

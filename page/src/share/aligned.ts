@@ -36,7 +36,7 @@ async function side(
   return new Map(given.flatMap((one, i) => (turns[i] ? [[one, turns[i]] as const] : [])));
 }
 
-export interface AlignAsked {
+export interface AlignRequest {
   from: number;
   limit: number;
   texts: boolean;
@@ -46,7 +46,7 @@ export async function align(
   history: History,
   a: Place,
   b: Place,
-  asked: AlignAsked,
+  asked: AlignRequest,
 ): Promise<Align> {
   const active = history.lineage(null);
   const isHead = ({ lineage, offset }: Place) => offset === Number(lineage.head);

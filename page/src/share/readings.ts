@@ -42,14 +42,14 @@ async function takes(history: History, of: Lineage, row: Row, wanted: Wanted): P
   return wanted.text === "" || hasText(history, of, Number(row.offset), wanted.text);
 }
 
-export interface RowsAsked extends Wanted {
+export interface RowsRequest extends Wanted {
   from: number;
   to: number;
   limit: number;
 }
 
 /** Answers as the service does: a search may stop early, and `next` says where it goes on. */
-export async function rowsPage(history: History, of: Lineage, asked: RowsAsked): Promise<Rows> {
+export async function rowsPage(history: History, of: Lineage, asked: RowsRequest): Promise<Rows> {
   const end = performance.now() + PATIENCE;
   const searches = asked.kinds !== null || asked.failed || asked.text !== "";
   const to = Math.min(asked.to, Number(of.head));
@@ -127,7 +127,7 @@ async function numberNear(history: History, of: Lineage, offset: number, all: nu
   return low * TURNS + Math.max(0, at);
 }
 
-export interface TurnsAsked extends Wanted {
+export interface TurnsRequest extends Wanted {
   from: number;
   near: number | null;
   limit: number;
@@ -143,7 +143,7 @@ async function turnTakes(history: History, of: Lineage, turn: Turn, wanted: Want
   return false;
 }
 
-export async function turnsPage(history: History, of: Lineage, asked: TurnsAsked): Promise<Turns> {
+export async function turnsPage(history: History, of: Lineage, asked: TurnsRequest): Promise<Turns> {
   const end = performance.now() + PATIENCE;
   const all = await countOf(history, of);
   const searches = asked.failed || asked.text !== "";

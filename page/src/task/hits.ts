@@ -3,7 +3,7 @@
 import { effect, signal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
 import { rows } from "../api/calls.ts";
-import type { RowsAsked } from "../api/calls.ts";
+import type { RowsRequest } from "../api/calls.ts";
 
 const LIMIT = 5000;
 /** Time after which a search is one that a person waits for, in milliseconds. */
@@ -43,7 +43,7 @@ export class Hits {
     readonly task: string,
     readonly lineage: number,
     begin: number,
-    readonly by: Pick<RowsAsked, "kind" | "text" | "failed">,
+    readonly by: Pick<RowsRequest, "kind" | "text" | "failed">,
   ) {
     this.read = signal(begin);
   }

@@ -22,7 +22,7 @@ export interface Zoom extends Omit<Axis, "told"> {
   hasDragged: () => boolean;
 }
 
-export interface ZoomAsked extends MapProps {
+export interface ZoomRequest extends MapProps {
   most: number;
   /** Returns the share of the width at a distance from the left of the window. */
   shareAt: (clientX: number) => number;
@@ -106,7 +106,7 @@ function useFiner(props: MapProps, on: boolean): ReadonlyMap<number, readonly Bu
   return all;
 }
 
-export function useZoom(props: ZoomAsked): Zoom {
+export function useZoom(props: ZoomRequest): Zoom {
   const w = words.value;
   const { most, cursor, open } = props;
   const [kept, keep] = useState(() => (last.task === props.task ? last.range : null));

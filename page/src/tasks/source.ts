@@ -13,7 +13,7 @@ import { toProblem } from "../use-ask.ts";
 /** Rows of a page: as many as the service gives. */
 const limit = () => me.peek()?.limits.summaries ?? 100;
 
-export interface TasksAsked {
+export interface TasksRequest {
   q: string;
   sort: string;
   columns: string;
@@ -33,7 +33,7 @@ export class TasksSource {
   #abort = new AbortController();
   #stop = () => {};
 
-  constructor(readonly asked: TasksAsked) {}
+  constructor(readonly asked: TasksRequest) {}
 
   start(): void {
     const late = setTimeout(() => (this.long.value = true), 2_000);

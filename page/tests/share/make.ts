@@ -18,7 +18,7 @@ const TURNS = 500;
 /** What of an event is withheld. */
 export type Withhold = (event: Stored, offset: number) => "body" | "all" | "trusted" | null;
 
-export interface ShareAsked extends Viewer {
+export interface ShareRequest extends Viewer {
   withhold?: Withhold;
   /** Whether it has states. A task of many events takes long. */
   states?: boolean;
@@ -198,7 +198,7 @@ const escaped = (text: string) =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 
 /** Writes a task of the mock as a share. */
-export function share(world: World, id: string, asked: ShareAsked): string {
+export function share(world: World, id: string, asked: ShareRequest): string {
   const task = routes.taskOf(world, id);
   const counts = { body: 0, all: 0, trusted: 0 };
   const withhold: Withhold = (event, offset) => {

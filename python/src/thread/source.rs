@@ -12,7 +12,7 @@ use milepost::{
 };
 use milepost_client::Client;
 use milepost_client::EventQuery;
-use milepost_client::api::{CheckpointForm, MarkGiven, SwitchAsked, TaskGiven};
+use milepost_client::api::{CheckpointForm, MarkRequest, SwitchRequest, TaskRequest};
 use milepost_client::calls::{
     self, AliasQuery, Attachments, CheckpointOrder as ClientOrder, Checkpoints, Lineages, Point,
     StartTask, Switch, Unmark,
@@ -84,8 +84,12 @@ impl Appending {
     }
 
     fn there(self) -> milepost_client::Append {
-        let (cause, aliases) = (Some(MarkCause::Step), vec![self.alias]);
-        let mark = MarkGiven { cause, metadata: self.metadata, aliases, ..MarkGiven::default() };
+        let mark = MarkRequest {
+            cause: Some(MarkCause::Step),
+            metadata: self.metadata,
+            aliases: vec![self.alias],
+            ..MarkRequest::default()
+        };
         milepost_client::Append::batch(self.bodies).mark(mark)
     }
 }
@@ -128,7 +132,7 @@ impl Source {
             Self::Here(engine) => engine.start_task(task, user).map(drop).map_err(Failure::from),
             Self::There(client) => {
                 let (id, user) = (task.to_owned(), Some(user.to_owned()));
-                let new = StartTask::new(TaskGiven { id, user, ..TaskGiven::default() });
+                let new = StartTask::new(TaskRequest { id, user, ..TaskRequest::default() });
                 client.call(&new).await.map(drop).map_err(Failure::from)
             }
         };
@@ -312,7 +316,7 @@ impl Source {
                 engine.switch(&lineage).run()?;
             }
             Self::There(client) => {
-                drop(client.call(&Switch::new(task, SwitchAsked { lineage: lineage.0 })).await?)
+                drop(client.call(&Switch::new(task, SwitchRequest { lineage: lineage.0 })).await?)
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use milepost::{Append, Body, Mark};
-use milepost_api::MarkGiven;
+use milepost_api::MarkRequest;
 use milepost_service::forms;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 /// An event to append.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct EventGiven<'a> {
+pub(crate) struct EventRequest<'a> {
     /// The name of the kind.
     #[serde(borrow)]
     kind: Cow<'a, str>,
@@ -23,22 +23,22 @@ pub(crate) struct EventGiven<'a> {
     /// The idempotency key of this event: with the same key it is appended once.
     key: Option<String>,
     /// A checkpoint directly after the event, in the same commit.
-    pub(crate) mark: Option<MarkGiven>,
+    pub(crate) mark: Option<MarkRequest>,
 }
 
 /// A line of a batch: an event, or on the last line the mark after the events.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct LineGiven<'a> {
+pub(crate) struct LineRequest<'a> {
     #[serde(borrow)]
     kind: Option<Cow<'a, str>>,
     #[serde(borrow)]
     body: Option<&'a RawValue>,
     key: Option<String>,
-    mark: Option<MarkGiven>,
+    mark: Option<MarkRequest>,
 }
 
-impl EventGiven<'_> {
+impl EventRequest<'_> {
     pub(crate) fn append(self) -> Result<Append, String> {
         let body = body(&self.kind, self.body)?;
         let append = match self.key {
@@ -59,7 +59,7 @@ pub(crate) enum Line {
     Mark(Mark),
 }
 
-impl LineGiven<'_> {
+impl LineRequest<'_> {
     pub(crate) fn read(self) -> Result<Line, String> {
         match (self.kind, self.body, self.mark) {
             (Some(kind), Some(given), None) => {

@@ -9,10 +9,10 @@ use axum::http::HeaderValue;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-pub(crate) use append::{EventGiven, Line, LineGiven};
+pub(crate) use append::{EventRequest, Line, LineRequest};
 pub(crate) use milepost_api::{
     AppendedForm, Big, ChangesForm, CheckpointForm, ControlForm, EventAt, FileForm, Listed,
-    MovedForm, PointForm, Problem, RangeForm, ShareAsked, SharePlanForm, StateOrPart,
+    MovedForm, PointForm, Problem, RangeForm, SharePlanForm, ShareRequest, StateOrPart,
     SummariesForm, SummaryForm,
 };
 

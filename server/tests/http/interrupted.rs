@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use milepost::restore::{CaptureContext, PendingRestore, PrepareContext};
 use milepost::{Body, Engine, Error, ErrorKind, Mark, Options, Participant, Result};
-use milepost_api::{FilesAsked, FolderAsked, JobAsked};
+use milepost_api::{FilesRequest, FolderRequest, JobRequest};
 use milepost_codec::{RestorePart, Scope};
 use milepost_server::ServerOptions;
 use milepost_workspace::{Workspace, WorkspaceOptions};
@@ -278,14 +278,14 @@ async fn a_conflict_has_the_same_plan_and_remedy_as_a_job_and_as_an_answer() {
     scene.write("essay.md", "mine");
     let refused = scene.ask(RESTORES, scene.to("one", &folder)).await;
     assert_eq!(problem(&refused), (409, "conflict".into()), "{refused:?}");
-    let asked = FilesAsked {
+    let asked = FilesRequest {
         to: "hers@one".into(),
         scope: Scope::All,
-        files: FolderAsked { folder: Some(folder), ..FolderAsked::default() },
+        files: FolderRequest { folder: Some(folder), ..FolderRequest::default() },
         description: None,
     };
     let engine = &scene.three.served.engine;
-    let job = milepost_service::jobs::run(engine, &JobAsked::Restore(asked), "root", &|_| {});
+    let job = milepost_service::jobs::run(engine, &JobRequest::Restore(asked), "root", &|_| {});
     let job = job.unwrap_err();
     let refused = refused.json();
     assert_eq!(refused["detail"], job.to_string());

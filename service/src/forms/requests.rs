@@ -5,13 +5,15 @@ use std::time::Duration;
 use milepost::events::GuidanceGiven;
 use milepost::retention::Policy;
 use milepost::{Engine, Error, Json, Mark, Result};
-use milepost_api::{Big, CheckpointGiven, ChoicesAsked, GuidanceAsked, MarkGiven, RetentionAsked};
+use milepost_api::{
+    Big, CheckpointRequest, ChoicesRequest, GuidanceRequest, MarkRequest, RetentionRequest,
+};
 use milepost_workspace::Choices;
 use serde_json::json;
 
 /// Returns the mark of a request.
-pub fn mark(given: MarkGiven) -> Mark {
-    let MarkGiven { label, status, cause, metadata, aliases } = given;
+pub fn mark(given: MarkRequest) -> Mark {
+    let MarkRequest { label, status, cause, metadata, aliases } = given;
     let mut mark = Mark::new();
     if let Some(label) = label {
         mark = mark.label(label);
@@ -29,9 +31,9 @@ pub fn mark(given: MarkGiven) -> Mark {
 }
 
 /// Returns the mark of a request, with its offset.
-pub fn mark_at(given: CheckpointGiven) -> Mark {
-    let CheckpointGiven { label, status, cause, metadata, aliases, lineage: _, at } = given;
-    let mark = mark(MarkGiven { label, status, cause, metadata, aliases });
+pub fn mark_at(given: CheckpointRequest) -> Mark {
+    let CheckpointRequest { label, status, cause, metadata, aliases, lineage: _, at } = given;
+    let mark = mark(MarkRequest { label, status, cause, metadata, aliases });
     match at {
         Some(Big(at)) => mark.at(at),
         None => mark,
@@ -43,13 +45,13 @@ pub fn mark_at(given: CheckpointGiven) -> Mark {
 /// # Errors
 ///
 /// `Invalid`: the target cannot be stored as JSON.
-pub fn guidance(asked: GuidanceAsked) -> Result<GuidanceGiven> {
+pub fn guidance(asked: GuidanceRequest) -> Result<GuidanceGiven> {
     let data = asked.target.map(|target| Json::from_value(&json!({ "target": target })));
     Ok(GuidanceGiven { text: asked.text, data: data.transpose()? })
 }
 
 /// Returns the choices of a request.
-pub fn choices(asked: ChoicesAsked) -> Choices {
+pub fn choices(asked: ChoicesRequest) -> Choices {
     let choices = asked.theirs.into_iter().fold(Choices::default(), Choices::theirs);
     let choices = asked.keep_mine.into_iter().fold(choices, Choices::keep_mine);
     let choices = match asked.take_ignored {
@@ -72,7 +74,7 @@ pub fn choices(asked: ChoicesAsked) -> Choices {
 ///
 /// `Invalid`: the request keeps nothing explicitly, a number is too large, it names both a user
 /// and a task, or checkpoints without their task. `NotFound`: no such point in `trim_before`.
-pub fn policy(asked: RetentionAsked, engine: &Engine) -> Result<Policy> {
+pub fn policy(asked: RetentionRequest, engine: &Engine) -> Result<Policy> {
     check(&asked)?;
     let mut policy = Policy::new().marks_only(asked.marks_only).keep_lineages(!asked.drop_lineages);
     if let Some(Big(seconds)) = asked.younger_than_seconds {
@@ -100,7 +102,7 @@ pub fn policy(asked: RetentionAsked, engine: &Engine) -> Result<Policy> {
 }
 
 /// Refuses what cannot be meant.
-fn check(asked: &RetentionAsked) -> Result<()> {
+fn check(asked: &RetentionRequest) -> Result<()> {
     let named = asked.remove.as_ref().map(Vec::len);
     let is_of_task = named.is_some() || asked.trim_before.is_some();
     if asked.keep_count.is_none() && asked.younger_than_seconds.is_none() && !is_of_task {
@@ -110,8 +112,8 @@ fn check(asked: &RetentionAsked) -> Result<()> {
         ));
     }
     let numbers = [
-        ("keep_count", asked.keep_count, RetentionAsked::KEEP_MAX),
-        ("the number of ids in remove", named, RetentionAsked::IDS_MAX),
+        ("keep_count", asked.keep_count, RetentionRequest::KEEP_MAX),
+        ("the number of ids in remove", named, RetentionRequest::IDS_MAX),
     ];
     for (what, number, most) in numbers {
         if let Some(number) = number.filter(|number| *number > most) {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use milepost::{Engine, ErrorKind, Mark, Task};
-use milepost_api::{Big, CaptureAsked, CaptureOptions, CapturedForm, LeftOutForm};
+use milepost_api::{Big, CaptureOptions, CaptureRequest, CapturedForm, LeftOutForm};
 use milepost_workspace::{CaptureReport, Choices, Workspace, WorkspaceOptions};
 
 use crate::jobs::Told;
@@ -16,7 +16,7 @@ use crate::jobs::recovery;
 /// Captures a folder for a task, which is started if there is none.
 pub(crate) fn run(
     engine: &Engine,
-    asked: &CaptureAsked,
+    asked: &CaptureRequest,
     user: &str,
     told: Told<'_>,
 ) -> Result<CapturedForm> {

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use milepost::calls::Cancel;
 use milepost::retention::CompactionStep;
 use milepost::{Engine, ErrorKind};
-use milepost_api::{Big, CompactAsked, CompactedForm, JobProgress, JobResult, Remedy};
+use milepost_api::{Big, CompactRequest, CompactedForm, JobProgress, JobResult, Remedy};
 
 use crate::forms;
 use crate::jobs::Told;
 use crate::jobs::failure::{JobFailure, Result};
 
 /// Removes withdrawn content from the disk.
-pub(crate) fn run(engine: &Engine, asked: CompactAsked, told: Told<'_>) -> Result<CompactedForm> {
+pub(crate) fn run(engine: &Engine, asked: CompactRequest, told: Told<'_>) -> Result<CompactedForm> {
     let plan = engine.retention().plan_compaction()?;
     let free = engine.store().chunks().folder().and_then(free_bytes);
     let mut form = CompactedForm {

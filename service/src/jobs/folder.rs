@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use milepost::{Engine, Error, ErrorKind, Point};
-use milepost_api::{FolderAsked, Remedy};
+use milepost_api::{FolderRequest, Remedy};
 use milepost_workspace::{Choices, PathBytes, Snapshot, Workspace, WorkspaceOptions};
 
 use crate::forms;
@@ -23,7 +23,7 @@ pub(crate) fn named(folder: &Path) -> PathBytes {
 }
 
 /// Returns the decisions about paths.
-pub(crate) fn choices(asked: &FolderAsked) -> Choices {
+pub(crate) fn choices(asked: &FolderRequest) -> Choices {
     forms::choices(asked.choices.clone())
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn captured_at(engine: &Engine, point: &Point) -> Result<Option<Snaps
 pub(crate) fn of_task(
     engine: &Engine,
     task: &str,
-    asked: &FolderAsked,
+    asked: &FolderRequest,
     capture: Option<&Snapshot>,
 ) -> Result<Workspace> {
     let known = capture.map(|capture| place(&capture.info().folder));

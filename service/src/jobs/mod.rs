@@ -1,7 +1,7 @@
 //! Work on an engine that takes long or changes folders, with the words of the command: captures,
 //! restores with a folder, recoveries, compactions, imports.
 //!
-//! [`run`] does a [`JobAsked`] and returns a [`JobResult`]: the service runs it for its clients,
+//! [`run`] does a [`JobRequest`] and returns a [`JobResult`]: the service runs it for its clients,
 //! and the command for its user. Nothing here prints. A [`JobFailure`] has the engine's error and a
 //! [`Remedy`](milepost_api::Remedy), which the caller words with the names of its own options.
 //!
@@ -32,15 +32,15 @@
 //!
 //! ```
 //! use milepost::{Engine, Options};
-//! use milepost_api::{CaptureAsked, JobAsked, JobResult};
+//! use milepost_api::{CaptureRequest, JobRequest, JobResult};
 //!
 //! let dir = tempfile::tempdir().unwrap();
 //! std::fs::write(dir.path().join("essay.md"), "It was a dark night.")?;
 //! let engine = Engine::in_memory(Options::default())?;
-//! let asked = JobAsked::Capture(CaptureAsked {
+//! let asked = JobRequest::Capture(CaptureRequest {
 //!     folder: dir.path().into(),
 //!     task: Some("essay".into()),
-//!     ..CaptureAsked::default()
+//!     ..CaptureRequest::default()
 //! });
 //! let done = milepost_service::jobs::run(&engine, &asked, "ana", &|_| {});
 //! let done = done.map_err(|failed| failed.error)?;
@@ -65,7 +65,7 @@ mod told;
 mod tool;
 
 use milepost::Engine;
-use milepost_api::{JobAsked, JobResult};
+use milepost_api::{JobRequest, JobResult};
 
 pub use failure::{JobFailure, Result, recovered_text};
 pub use folder::place;
@@ -80,17 +80,21 @@ pub use told::{Listener, Told};
 ///
 /// Errors of the work, each with its remedy if it has one. A conflict of files has the plan as its
 /// result.
-pub fn run(engine: &Engine, asked: &JobAsked, user: &str, told: Told<'_>) -> Result<JobResult> {
+pub fn run(engine: &Engine, asked: &JobRequest, user: &str, told: Told<'_>) -> Result<JobResult> {
     match asked {
-        JobAsked::Capture(asked) => capture::run(engine, asked, user, told).map(JobResult::Capture),
-        JobAsked::Restore(asked) => restore::run(engine, asked, told),
-        JobAsked::Undo(asked) => restore::undo(engine, asked, told),
-        JobAsked::Recover(asked) => recover::run(engine, asked),
-        JobAsked::Import(asked) => import::run(engine, asked, user, told).map(JobResult::Import),
-        JobAsked::ToolCall(asked) => tool::call(engine, asked, user, told).map(JobResult::ToolCall),
-        JobAsked::ToolReturn(asked) => {
+        JobRequest::Capture(asked) => {
+            capture::run(engine, asked, user, told).map(JobResult::Capture)
+        }
+        JobRequest::Restore(asked) => restore::run(engine, asked, told),
+        JobRequest::Undo(asked) => restore::undo(engine, asked, told),
+        JobRequest::Recover(asked) => recover::run(engine, asked),
+        JobRequest::Import(asked) => import::run(engine, asked, user, told).map(JobResult::Import),
+        JobRequest::ToolCall(asked) => {
+            tool::call(engine, asked, user, told).map(JobResult::ToolCall)
+        }
+        JobRequest::ToolReturn(asked) => {
             tool::returned(engine, asked, told).map(JobResult::ToolReturn)
         }
-        JobAsked::Compact(asked) => compact::run(engine, *asked, told).map(JobResult::Compact),
+        JobRequest::Compact(asked) => compact::run(engine, *asked, told).map(JobResult::Compact),
     }
 }

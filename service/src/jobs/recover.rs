@@ -2,7 +2,7 @@
 
 use milepost::restore::PendingRestore;
 use milepost::{Engine, ErrorKind};
-use milepost_api::{Big, JobResult, RecoverAsked, RecoveriesForm, RecoveryForm, Remedy, micros};
+use milepost_api::{Big, JobResult, RecoverRequest, RecoveriesForm, RecoveryForm, Remedy, micros};
 use milepost_workspace::{Workspace, WorkspaceOptions};
 
 use crate::jobs::failure::{JobFailure, Result};
@@ -14,7 +14,7 @@ use crate::jobs::recovery::{self, begun_in};
 const GIVEN_UP: &str = "given up by the user";
 
 /// Takes interrupted restores back, or gives them up.
-pub(crate) fn run(engine: &Engine, asked: &RecoverAsked) -> Result<JobResult> {
+pub(crate) fn run(engine: &Engine, asked: &RecoverRequest) -> Result<JobResult> {
     let id = match &asked.task {
         Some(id) => Some(engine.task(id)?.id().to_owned()),
         None => None,
@@ -54,7 +54,7 @@ pub(crate) fn run(engine: &Engine, asked: &RecoverAsked) -> Result<JobResult> {
     }
 }
 
-fn take_back(engine: &Engine, pending: &PendingRestore, asked: &RecoverAsked) -> Result<()> {
+fn take_back(engine: &Engine, pending: &PendingRestore, asked: &RecoverRequest) -> Result<()> {
     let task = &pending.task;
     let is_own = is_own(engine, task)?;
     let begun_in = begun_in(pending);
@@ -83,7 +83,7 @@ fn take_back(engine: &Engine, pending: &PendingRestore, asked: &RecoverAsked) ->
 }
 
 /// Clears up after a restore that had ended when its process died.
-fn clear_up(engine: &Engine, id: &str, asked: &RecoverAsked) -> Result<()> {
+fn clear_up(engine: &Engine, id: &str, asked: &RecoverRequest) -> Result<()> {
     let is_own = is_own(engine, id)?;
     let task = engine.task(id)?;
     let capture = captured_at(engine, &task.point(task.head()?.next)?)?;

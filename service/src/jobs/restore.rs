@@ -3,7 +3,8 @@
 use milepost::restore::PendingRestore;
 use milepost::{Detail, Engine, Error, ErrorKind, Point, Scope, Task};
 use milepost_api::{
-    FilesAsked, FilesForm, FolderAsked, JobResult, RecoveredFolder, Remedy, RestoredForm, UndoAsked,
+    FilesForm, FilesRequest, FolderRequest, JobResult, RecoveredFolder, Remedy, RestoredForm,
+    UndoRequest,
 };
 use milepost_workspace::{Choices, PathBytes, Plan, RestoreReport, Snapshot, Workspace};
 
@@ -15,7 +16,7 @@ use crate::jobs::progress::watched;
 use crate::jobs::recovery;
 
 /// Restores a folder to a point: its files, or all.
-pub(crate) fn run(engine: &Engine, asked: &FilesAsked, told: Told<'_>) -> Result<JobResult> {
+pub(crate) fn run(engine: &Engine, asked: &FilesRequest, told: Told<'_>) -> Result<JobResult> {
     if asked.scope == Scope::State {
         let text = "a job restores a folder: `scope` is `files` or `all`";
         return Err(JobFailure::new(ErrorKind::Invalid, text));
@@ -24,7 +25,7 @@ pub(crate) fn run(engine: &Engine, asked: &FilesAsked, told: Told<'_>) -> Result
 }
 
 /// Undoes the last restore or switch of a task, with the folder if it restored one.
-pub(crate) fn undo(engine: &Engine, asked: &UndoAsked, told: Told<'_>) -> Result<JobResult> {
+pub(crate) fn undo(engine: &Engine, asked: &UndoRequest, told: Told<'_>) -> Result<JobResult> {
     let task = engine.task(&asked.task)?;
     match engine.undo(task.id()).restores_files()? {
         true => FolderRestore::undo(engine, task, &asked.files)?.job(asked.files.dry_run, told),
@@ -33,7 +34,7 @@ pub(crate) fn undo(engine: &Engine, asked: &UndoAsked, told: Told<'_>) -> Result
 }
 
 /// Undoes a restore of the state.
-fn state_only(engine: &Engine, task: &Task, asked: &UndoAsked) -> Result<JobResult> {
+fn state_only(engine: &Engine, task: &Task, asked: &UndoRequest) -> Result<JobResult> {
     let id = task.id();
     if asked.files.is_given() {
         recovery::first(engine, task, None)?;
@@ -77,7 +78,7 @@ pub(crate) struct FolderRestore<'a> {
 
 impl<'a> FolderRestore<'a> {
     /// Finds the folder of a restore to a point.
-    pub(crate) fn to(engine: &'a Engine, to: Point, asked: &'a FilesAsked) -> Result<Self> {
+    pub(crate) fn to(engine: &'a Engine, to: Point, asked: &'a FilesRequest) -> Result<Self> {
         let capture = captured_at(engine, &to)?.ok_or_else(|| {
             let text = format!("no folder was captured before {}", asked.to);
             let remedy = Remedy::Capture { task: to.task.clone() };
@@ -89,14 +90,14 @@ impl<'a> FolderRestore<'a> {
     }
 
     /// Finds the folder of the undo of a task's last restore, which restored files.
-    pub(crate) fn undo(engine: &'a Engine, task: Task, files: &FolderAsked) -> Result<Self> {
+    pub(crate) fn undo(engine: &'a Engine, task: Task, files: &FolderRequest) -> Result<Self> {
         let capture = captured_at(engine, &task.point(task.head()?.next)?)?;
         Self::of((engine, task), files, capture.as_ref(), Target::Before)
     }
 
     fn of(
         (engine, task): (&'a Engine, Task),
-        files: &FolderAsked,
+        files: &FolderRequest,
         capture: Option<&Snapshot>,
         target: Target<'a>,
     ) -> Result<Self> {

@@ -7,8 +7,8 @@ use milepost::clock::{Clock as _, SystemClock};
 use milepost::events::{MarkCause, MarkStatus, ToolCalled, ToolReturned};
 use milepost::{Body, Checkpoint, Engine, Error, ErrorKind, Hash, Json, Mark, Task};
 use milepost_api::{
-    Big, CaptureOptions, FileCounts, JobResult, LeftOutForm, ToolCallAsked, ToolCallForm, ToolMark,
-    ToolReturnAsked, ToolReturnForm,
+    Big, CaptureOptions, FileCounts, JobResult, LeftOutForm, ToolCallForm, ToolCallRequest,
+    ToolMark, ToolReturnForm, ToolReturnRequest,
 };
 use milepost_runtime::run::Risk;
 use milepost_workspace::{Choices, Item, Snapshot, Workspace};
@@ -33,7 +33,7 @@ struct Marked {
 /// Records a call, with a checkpoint before it.
 pub(crate) fn call(
     engine: &Engine,
-    asked: &ToolCallAsked,
+    asked: &ToolCallRequest,
     user: &str,
     told: Told<'_>,
 ) -> Result<ToolCallForm> {
@@ -83,7 +83,7 @@ pub(crate) fn call(
 /// checkpoint after it. A failure after the return is recorded has the result so far.
 pub(crate) fn returned(
     engine: &Engine,
-    asked: &ToolReturnAsked,
+    asked: &ToolReturnRequest,
     told: Told<'_>,
 ) -> Result<ToolReturnForm> {
     let task = engine.task(&asked.task)?;
@@ -112,7 +112,7 @@ pub(crate) fn returned(
 fn after(
     engine: &Engine,
     task: &Task,
-    asked: &ToolReturnAsked,
+    asked: &ToolReturnRequest,
     after: &ToolMark,
     told: Told<'_>,
     form: &mut ToolReturnForm,

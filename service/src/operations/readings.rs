@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::page_size;
 use crate::error::OperationResult;
-use crate::reader::{EventSearch, HitsAsked, RowsAsked, SeriesAxis, TurnPlace, TurnsAsked};
+use crate::reader::{EventSearch, HitsRequest, RowsRequest, SeriesAxis, TurnPlace, TurnsRequest};
 use crate::serve::{Serve, ServeTagged, serve_tagged};
 use crate::tag::Tag;
 use crate::view::{Seen, View, erasures};
@@ -69,15 +69,15 @@ pub fn ordered(from: Option<Big>, to: Option<Big>) -> Result<(Option<u64>, Optio
 serve_tagged!(Rows, Turns, Overview, TaskMetrics, Align, Series);
 
 impl ServeTagged for Rows {
-    type Seen = (Task, RowsAsked);
+    type Seen = (Task, RowsRequest);
 
-    fn see(&self, view: &View<'_>) -> OperationResult<(Tag, (Task, RowsAsked))> {
+    fn see(&self, view: &View<'_>) -> OperationResult<(Tag, (Task, RowsRequest))> {
         let RowsQuery { lineage, from, to, limit, kind, text, failed } = &self.query;
         let (from, to) = ordered(*from, *to)?;
         let search = EventSearch::default().kinds(kind.as_deref())?;
         let search = search.text(text.as_deref()).failed(*failed);
         let limit = page_size(*limit, ROWS.0, ROWS.1)?;
-        let asked = RowsAsked { lineage: lineage.map(LineageId), from, to, limit, search };
+        let asked = RowsRequest { lineage: lineage.map(LineageId), from, to, limit, search };
         let (tag, task) = seen(view, &self.task, *lineage, &self.query)?;
         Ok((tag, (task, asked)))
     }
@@ -85,7 +85,7 @@ impl ServeTagged for Rows {
     fn answer(
         &self,
         view: &View<'_>,
-        (task, asked): (Task, RowsAsked),
+        (task, asked): (Task, RowsRequest),
     ) -> OperationResult<RowsForm> {
         Ok(view.reader().rows(&task, &asked)?)
     }
@@ -96,9 +96,9 @@ impl ServeTagged for Rows {
 }
 
 impl ServeTagged for Turns {
-    type Seen = (Task, TurnsAsked);
+    type Seen = (Task, TurnsRequest);
 
-    fn see(&self, view: &View<'_>) -> OperationResult<(Tag, (Task, TurnsAsked))> {
+    fn see(&self, view: &View<'_>) -> OperationResult<(Tag, (Task, TurnsRequest))> {
         let TurnsQuery { lineage, from, near, limit, text, failed } = &self.query;
         let place = match (from, near) {
             (Some(_), Some(_)) => {
@@ -109,7 +109,7 @@ impl ServeTagged for Turns {
         };
         let search = EventSearch::default().text(text.as_deref()).failed(*failed);
         let limit = page_size(*limit, TURNS.0, TURNS.1)?;
-        let asked = TurnsAsked { lineage: lineage.map(LineageId), place, limit, search };
+        let asked = TurnsRequest { lineage: lineage.map(LineageId), place, limit, search };
         let (tag, task) = seen(view, &self.task, *lineage, &self.query)?;
         Ok((tag, (task, asked)))
     }
@@ -117,7 +117,7 @@ impl ServeTagged for Turns {
     fn answer(
         &self,
         view: &View<'_>,
-        (task, asked): (Task, TurnsAsked),
+        (task, asked): (Task, TurnsRequest),
     ) -> OperationResult<TurnsForm> {
         Ok(view.reader().turns(&task, &asked)?)
     }
@@ -207,7 +207,7 @@ impl Serve for Search {
         }
         let user = view.asks_about(user)?;
         let limit = page_size(limit, HITS.0, HITS.1)?;
-        Ok(view.reader().hits(view, &HitsAsked { user, limit, cursor, search })?)
+        Ok(view.reader().hits(view, &HitsRequest { user, limit, cursor, search })?)
     }
 }
 

@@ -8,8 +8,8 @@ use milepost::state::Changes;
 use milepost::{Detail, Engine, Error, ErrorKind, LineageId, Point, Scope};
 use milepost_api::calls::{Folders, PlanRestore, PlanUndo, Redo, Restore, Switch, Undo};
 use milepost_api::{
-    ChangesForm, ChoicesAsked, FilesAsked, FolderAsked, FolderForm, FoldersForm, RestoreAsked,
-    RestorePlanForm, RestoredForm, UndoFolderAsked, micros,
+    ChangesForm, ChoicesRequest, FilesRequest, FolderForm, FolderRequest, FoldersForm,
+    RestorePlanForm, RestoreRequest, RestoredForm, UndoFolderRequest, micros,
 };
 use milepost_workspace::Snapshot;
 
@@ -24,9 +24,9 @@ const CHANGES: usize = 1000;
 
 /// Resolves the point to restore, and the folder's part of the request unless files stay.
 fn resolve<'a>(
-    asked: &RestoreAsked,
+    asked: &RestoreRequest,
     view: &View<'a>,
-) -> OperationResult<(Point, Option<(&'a Engine, FilesAsked)>)> {
+) -> OperationResult<(Point, Option<(&'a Engine, FilesRequest)>)> {
     if !asked.has_files() {
         if asked.folder.is_some() || asked.choices.is_some() {
             let text = "`folder` and `choices` are for the scopes `files` and `all`";
@@ -38,7 +38,7 @@ fn resolve<'a>(
     if asked.folder.is_none() {
         return Err(Error::invalid("name the folder whose files go back in `folder`").into());
     }
-    let files = FilesAsked {
+    let files = FilesRequest {
         to: asked.to.clone(),
         scope: asked.scope.unwrap_or(Scope::State),
         files: folder_asked(asked.folder.clone(), asked.choices.clone()),
@@ -48,8 +48,8 @@ fn resolve<'a>(
 }
 
 /// Returns a folder of a request. Home folders need `--anyway`, which only the command line has.
-fn folder_asked(folder: Option<PathBuf>, choices: Option<ChoicesAsked>) -> FolderAsked {
-    FolderAsked { folder, choices: choices.unwrap_or_default(), ..FolderAsked::default() }
+fn folder_asked(folder: Option<PathBuf>, choices: Option<ChoicesRequest>) -> FolderRequest {
+    FolderRequest { folder, choices: choices.unwrap_or_default(), ..FolderRequest::default() }
 }
 
 /// Returns the effects of a restore to a point on the state, with those on files.
@@ -113,7 +113,7 @@ const UNDO_FILES: &str = "an undo that takes files back is for admins";
 
 /// Returns the undo with the folder of a request.
 fn undo_folder<'a>(
-    asked: UndoFolderAsked,
+    asked: UndoFolderRequest,
     view: &View<'a>,
     (task, takes_files): (&str, bool),
 ) -> OperationResult<Option<FolderRestore<'a>>> {

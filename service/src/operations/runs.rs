@@ -5,7 +5,7 @@ use milepost::events::{ArtifactsEdited, ControlChanged, RunControl};
 use milepost::state::transition;
 use milepost::{Append, Appended, Error, ErrorKind, Result, Task};
 use milepost_api::calls::{Control, EditArtifacts, Guide};
-use milepost_api::{AppendedForm, Call, ControlAsked, ControlForm};
+use milepost_api::{AppendedForm, Call, ControlForm, ControlRequest};
 
 use crate::error::OperationResult;
 use crate::forms;
@@ -87,7 +87,7 @@ impl Serve for Control {
 pub fn change_control(
     conditions: &Conditions,
     task: &Task,
-    asked: &ControlAsked,
+    asked: &ControlRequest,
 ) -> Result<Appended> {
     let append = |from| {
         let (to, reason) = (asked.to, asked.reason.clone());

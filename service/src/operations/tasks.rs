@@ -3,7 +3,7 @@
 use milepost::Error;
 use milepost::query::TaskQuery as EngineQuery;
 use milepost_api::calls::{DeleteTask, Lineages, StartTask, Summary, Task, TaskQuery, Tasks};
-use milepost_api::{LineageForm, Listed, SummaryForm, TaskForm, TaskGiven};
+use milepost_api::{LineageForm, Listed, SummaryForm, TaskForm, TaskRequest};
 
 use super::{PAGE, PAGE_MAX, page_size};
 use crate::error::OperationResult;
@@ -43,7 +43,7 @@ impl Serve for Lineages {
 impl Serve for StartTask {
     fn serve(self, view: &View<'_>) -> OperationResult<TaskForm> {
         self.body.check()?;
-        let TaskGiven { id, user, initial, copy_of } = self.body;
+        let TaskRequest { id, user, initial, copy_of } = self.body;
         let user = user.as_deref().or(view.user());
         let user = user.ok_or_else(|| Error::invalid("a task has an owner: name it in `user`"))?;
         let task = match copy_of {

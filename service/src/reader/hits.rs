@@ -9,7 +9,7 @@ use super::{Deadline, EventSearch, Reader};
 
 /// Events that are looked for in tasks.
 #[derive(Debug, Clone, Default)]
-pub struct HitsAsked {
+pub struct HitsRequest {
     /// Only tasks of this user.
     pub user: Option<String>,
     /// Maximum number of hits.
@@ -63,7 +63,7 @@ impl Reader {
     ///
     /// `Invalid`: the cursor is not one of this list. Others as
     /// [`Lineage::read`](milepost::Lineage::read).
-    pub fn hits(&self, view: &View, asked: &HitsAsked) -> Result<HitsForm> {
+    pub fn hits(&self, view: &View, asked: &HitsRequest) -> Result<HitsForm> {
         let cursor = asked.cursor.as_deref().map(Place::of).transpose()?;
         let mut place = cursor.unwrap_or_default();
         let mut found = Found { items: Vec::new(), events: 0, deadline: self.deadline() };
@@ -115,7 +115,7 @@ impl Found<'_> {
         view: &View,
         info: &TaskInfo,
         place: &mut Place,
-        asked: &HitsAsked,
+        asked: &HitsRequest,
     ) -> Result<bool> {
         let Ok(task) = view.task(&info.id) else {
             // It was deleted.

@@ -25,11 +25,11 @@ use milepost::reading::HistoryMap;
 use milepost::{Lineage, LineageId, Offset, Result, Task};
 use parking_lot::Mutex;
 
-pub use hits::HitsAsked;
+pub use hits::HitsRequest;
 pub use overviews::SeriesAxis;
-pub use rows::RowsAsked;
+pub use rows::RowsRequest;
 pub use search::EventSearch;
-pub use turns::{TurnPlace, TurnsAsked};
+pub use turns::{TurnPlace, TurnsRequest};
 
 /// The longest time for which a request reads, in microseconds.
 const SLICE_US: u64 = 250_000;

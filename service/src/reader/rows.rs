@@ -19,7 +19,7 @@ const NAME: usize = 200;
 
 /// A range of events, and those that are looked for in it.
 #[derive(Debug, Clone)]
-pub struct RowsAsked {
+pub struct RowsRequest {
     /// The lineage; `None` for the active one.
     pub lineage: Option<LineageId>,
     /// The first offset; `None` for the first readable one.
@@ -38,7 +38,7 @@ impl Reader {
     /// # Errors
     ///
     /// As [`Lineage::read`](milepost::Lineage::read). `NotFound`: the task has no such lineage.
-    pub fn rows(&self, task: &Task, asked: &RowsAsked) -> Result<RowsForm> {
+    pub fn rows(&self, task: &Task, asked: &RowsRequest) -> Result<RowsForm> {
         let lineage = lineage_of(task, asked.lineage)?;
         let info = lineage.info()?;
         let head = info.head.next;

@@ -46,13 +46,13 @@ fn engine(bodies: Vec<Body>) -> (Engine, Task) {
     (engine, task)
 }
 
-fn turns(limit: usize) -> TurnsAsked {
+fn turns(limit: usize) -> TurnsRequest {
     let (place, search) = (TurnPlace::From(0), EventSearch::default());
-    TurnsAsked { lineage: None, place, limit, search }
+    TurnsRequest { lineage: None, place, limit, search }
 }
 
 /// Returns all turns, page by page, as a client asks for them.
-fn all(reader: &Reader, task: &Task, mut asked: TurnsAsked) -> Vec<TurnForm> {
+fn all(reader: &Reader, task: &Task, mut asked: TurnsRequest) -> Vec<TurnForm> {
     let mut items: Vec<TurnForm> = Vec::new();
     loop {
         let page = reader.turns(task, &asked).unwrap();
@@ -88,11 +88,11 @@ proptest! {
         prop_assert_eq!(&all(&hasty, &task, turns(limit)), &whole);
         // Once the map is whole, the conditions find the same turns.
         let search = EventSearch::default().failed(true);
-        let failed = all(&hasty, &task, TurnsAsked { search, ..turns(limit) });
+        let failed = all(&hasty, &task, TurnsRequest { search, ..turns(limit) });
         let expected: Vec<_> = whole.iter().filter(|turn| turn.failed.is_some()).cloned().collect();
         prop_assert_eq!(failed, expected);
         let search = EventSearch::default().text(Some("AB"));
-        let found = all(&hasty, &task, TurnsAsked { search: search.clone(), ..turns(limit) });
+        let found = all(&hasty, &task, TurnsRequest { search: search.clone(), ..turns(limit) });
         let has = |turn: &TurnForm| {
             let events = task.read(turn.first.0..turn.next.0).unwrap();
             events.into_iter().any(|event| search.has(&event.unwrap()))
@@ -109,7 +109,7 @@ proptest! {
         let reader = Reader::with_clock(Box::<Hasty>::default());
         let search = EventSearch::default().kinds(Some("message, tool_returned")).unwrap();
         let search = search.text(Some("AB"));
-        let mut asked = RowsAsked { lineage: None, from: None, to: None, limit, search };
+        let mut asked = RowsRequest { lineage: None, from: None, to: None, limit, search };
         let mut found = Vec::new();
         loop {
             let page = reader.rows(&task, &asked).unwrap();
@@ -204,6 +204,6 @@ fn a_lineage_that_another_one_follows_has_a_map_of_its_own() {
     let task = engine.task("run").unwrap();
     task.append(step(20)).unwrap();
     assert_eq!(reader.turns(&task, &turns(5)).unwrap().total.0, 4);
-    let old = TurnsAsked { lineage: Some(LineageId(0)), ..turns(5) };
+    let old = TurnsRequest { lineage: Some(LineageId(0)), ..turns(5) };
     assert_eq!(reader.turns(&task, &old).unwrap().total.0, 9);
 }

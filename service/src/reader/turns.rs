@@ -19,7 +19,7 @@ pub enum TurnPlace {
 
 /// A page of turns, and those that are looked for.
 #[derive(Debug, Clone)]
-pub struct TurnsAsked {
+pub struct TurnsRequest {
     /// The lineage; `None` for the active one.
     pub lineage: Option<LineageId>,
     /// The place.
@@ -42,7 +42,7 @@ impl Reader {
     /// # Errors
     ///
     /// As [`Lineage::read`](milepost::Lineage::read). `NotFound`: the task has no such lineage.
-    pub fn turns(&self, task: &Task, asked: &TurnsAsked) -> Result<TurnsForm> {
+    pub fn turns(&self, task: &Task, asked: &TurnsRequest) -> Result<TurnsForm> {
         let lineage = lineage_of(task, asked.lineage)?;
         let deadline = self.deadline();
         let read = self.mapped(task, &lineage, &deadline, |map| {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use milepost::clock::{Clock as _, SystemClock};
 use milepost::{Engine, Event, Options};
 use milepost_agents::{Environment, HookCall, Spool};
-use milepost_api::HookAsked;
+use milepost_api::HookRequest;
 use milepost_sessions::{Recorder, RecorderOptions};
 use milepost_workspace::Snapshot;
 use serde_json::{Value, json};
@@ -59,7 +59,7 @@ impl Scene {
     }
 
     /// Returns the document of a hook of Gemini CLI, whose calls have no ids.
-    pub fn without_id(&self, event: &str, session: &str) -> HookAsked {
+    pub fn without_id(&self, event: &str, session: &str) -> HookRequest {
         let document = json!({
             "hook_event_name": event,
             "session_id": session,
@@ -70,7 +70,7 @@ impl Scene {
     }
 
     /// Returns the document of a hook, called now.
-    pub fn asked(&self, event: &str, session: &str, call: Option<(&str, &str)>) -> HookAsked {
+    pub fn asked(&self, event: &str, session: &str, call: Option<(&str, &str)>) -> HookRequest {
         let mut document = json!({
             "hook_event_name": event,
             "session_id": session,
@@ -86,14 +86,14 @@ impl Scene {
         self.hook("claude-code", &document)
     }
 
-    pub fn hook(&self, agent: &str, document: &Value) -> HookAsked {
+    pub fn hook(&self, agent: &str, document: &Value) -> HookRequest {
         let call = HookCall {
             agent: agent.into(),
             time_us: SystemClock.now_us(),
             payload: serde_json::to_vec(document).unwrap(),
             is_cut: false,
         };
-        HookAsked { parents: Vec::new(), ..call.with(&self.project(), |_| None) }
+        HookRequest { parents: Vec::new(), ..call.with(&self.project(), |_| None) }
     }
 
     /// Starts another recorder, as a daemon that starts anew.
@@ -102,7 +102,7 @@ impl Scene {
         self.recorder = Recorder::start(&self.engine, self.options.clone()).unwrap();
     }
 
-    pub fn take(&self, asked: HookAsked) {
+    pub fn take(&self, asked: HookRequest) {
         self.recorder.take(asked).unwrap();
     }
 
@@ -115,13 +115,13 @@ impl Scene {
     }
 
     /// Says something until it is taken: documents may wait from before.
-    pub fn take_at_last(&self, asked: &HookAsked) {
+    pub fn take_at_last(&self, asked: &HookRequest) {
         while self.recorder.take(asked.clone()).is_err() {
             std::thread::yield_now();
         }
     }
 
-    pub fn spool(&self, asked: &HookAsked) {
+    pub fn spool(&self, asked: &HookRequest) {
         self.spool.put(asked).unwrap();
     }
 

@@ -3,7 +3,7 @@
 use std::process::{Child, Command};
 
 use milepost::{Body, Event};
-use milepost_api::HookAsked;
+use milepost_api::HookRequest;
 
 use crate::captures;
 use crate::session::Scene;
@@ -113,7 +113,7 @@ fn a_project_that_a_call_removed_is_an_empty_capture_of_that_call() {
     let scene = Scene::new();
     scene.write("kept.txt", "text");
     let project = scene.asked("Stop", "s1", None).project;
-    let of = |event: &str, call: Option<(&str, &str)>| HookAsked {
+    let of = |event: &str, call: Option<(&str, &str)>| HookRequest {
         project: project.clone(),
         ..scene.asked(event, "s1", call)
     };
@@ -137,7 +137,7 @@ fn a_call_of_a_sub_agent_is_open_behind_the_turn_that_began_it() {
     let of_sub_agent = |event: &str| {
         let asked = scene.asked(event, "s1", Some(("call-1", "Bash")));
         let payload = asked.payload.replacen('{', r#"{"agent_id":"a1","#, 1);
-        HookAsked { payload, ..asked }
+        HookRequest { payload, ..asked }
     };
     scene.take(of_sub_agent("PreToolUse"));
     scene.take(scene.asked("Stop", "s1", None));
@@ -175,7 +175,7 @@ fn a_session_is_gone_with_the_last_of_its_processes() {
     let agents = [agent(), agent()];
     let from = |call: &str, agent: &Child| {
         let asked = scene.asked("PreToolUse", "s1", Some((call, "Bash")));
-        scene.take(HookAsked { parents: vec![1, agent.id()], ..asked });
+        scene.take(HookRequest { parents: vec![1, agent.id()], ..asked });
     };
     from("call-1", &agents[0]);
     from("call-2", &agents[1]);

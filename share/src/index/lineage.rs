@@ -6,7 +6,7 @@ use milepost::{Lineage, LineageId, Offset};
 use milepost_api::{Big, CheckpointForm, LineageForm, ReadMarkForm, SeriesBucketForm, TurnForm};
 use milepost_formats::Result;
 use milepost_service::forms;
-use milepost_service::reader::{EventSearch, RowsAsked, SeriesAxis, TurnPlace, TurnsAsked};
+use milepost_service::reader::{EventSearch, RowsRequest, SeriesAxis, TurnPlace, TurnsRequest};
 use serde::Serialize;
 
 use super::{Index, Source, states};
@@ -86,7 +86,7 @@ impl LineageDocuments<'_> {
         while from < head {
             self.lineage.cancel().check()?;
             let page = from / EVENTS;
-            let asked = RowsAsked {
+            let asked = RowsRequest {
                 lineage: Some(self.lineage.id()),
                 from: Some(from),
                 to: Some((page + 1) * EVENTS),
@@ -121,7 +121,7 @@ impl LineageDocuments<'_> {
     }
 
     fn page_of_turns(&self, place: TurnPlace, limit: usize) -> Result<(Vec<TurnForm>, u64)> {
-        let asked = TurnsAsked {
+        let asked = TurnsRequest {
             lineage: Some(self.lineage.id()),
             place,
             limit,

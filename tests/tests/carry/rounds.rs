@@ -6,7 +6,7 @@ use std::path::Path;
 
 use milepost::events::Message;
 use milepost::{Append, Engine, Mark, Options};
-use milepost_api::ShareAsked;
+use milepost_api::ShareRequest;
 use milepost_tests::seed::{Random, number, seed};
 use milepost_tests::sweep::list::files;
 
@@ -78,7 +78,7 @@ fn reopened(engine: Engine, store: &Path) -> Engine {
 #[test]
 fn what_is_withheld_stays_away_over_rounds_and_what_is_there_stays_there() {
     let first = seed();
-    let whole = ShareAsked { redact: false, ..ShareAsked::default() };
+    let whole = ShareRequest { redact: false, ..ShareRequest::default() };
     let (mut rounds, mut erased) = (0, 0);
     for n in 0..number("MILEPOST_CASES").unwrap_or(4) {
         let seed = first.wrapping_add(n);
@@ -88,7 +88,7 @@ fn what_is_withheld_stays_away_over_rounds_and_what_is_there_stays_there() {
         let planted = plant(&from.engine, &mut random);
         let before = given(&from.engine, false);
         let pattern = vec!["codename-[0-9]+-otter".to_owned()];
-        let asked = ShareAsked { withhold: pattern, ..ShareAsked::default() };
+        let asked = ShareRequest { withhold: pattern, ..ShareRequest::default() };
         for name in tasks(&from.engine) {
             let Some(mut file) = shared(&from.engine, &name, &asked) else { continue };
             for round in 0..ROUNDS {

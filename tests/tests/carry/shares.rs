@@ -7,14 +7,14 @@ use std::thread;
 
 use milepost::events::Message;
 use milepost::{Engine, Mark, Options};
-use milepost_api::ShareAsked;
+use milepost_api::ShareRequest;
 use milepost_formats::export_file::{ExportImport, ExportInput};
 use milepost_share::Share;
 use milepost_tests::seed::{number, seed};
 
 use super::{Given, assert_clean, given, world};
 
-pub fn shared(engine: &Engine, task: &str, asked: &ShareAsked) -> Option<Vec<u8>> {
+pub fn shared(engine: &Engine, task: &str, asked: &ShareRequest) -> Option<Vec<u8>> {
     let share = match Share::of(engine, task, asked, &mut ()) {
         Ok(share) => share,
         // The beginning of a trimmed lineage is no text.
@@ -62,7 +62,7 @@ pub fn given_of(engine: &Engine, task: &str) -> Vec<Given> {
 
 #[test]
 fn a_random_task_comes_back_from_its_file() {
-    let whole = ShareAsked { redact: false, ..ShareAsked::default() };
+    let whole = ShareRequest { redact: false, ..ShareRequest::default() };
     for n in 0..number("MILEPOST_CASES").unwrap_or(12) {
         let seed = seed().wrapping_add(n);
         println!("case {seed}");
@@ -70,7 +70,7 @@ fn a_random_task_comes_back_from_its_file() {
         for task in tasks(&from.engine) {
             let to = imported(shared(&from.engine, &task, &whole).unwrap());
             assert_eq!(given_of(&to, &task), given_of(&from.engine, &task));
-            if let Some(redacted) = shared(&from.engine, &task, &ShareAsked::default()) {
+            if let Some(redacted) = shared(&from.engine, &task, &ShareRequest::default()) {
                 imported(redacted);
             }
         }
@@ -106,7 +106,7 @@ fn a_file_made_next_to_writers_is_a_whole_moment() {
             }
         });
         for _ in 0..4 {
-            let file = shared(&engine, "busy", &ShareAsked::default()).unwrap();
+            let file = shared(&engine, "busy", &ShareRequest::default()).unwrap();
             imported(file);
         }
         ends.store(true, Ordering::Release);

@@ -10,8 +10,8 @@ use milepost::calls::Cancel;
 use milepost::events::Message;
 use milepost::{Engine, Json, Options, Scope};
 use milepost_api::{
-    CaptureAsked, CaptureOptions, CompactAsked, FilesAsked, FolderAsked, ImportAsked, ImportPath,
-    JobAsked, JobProgress, RecoverAsked, ToolCallAsked, UndoAsked,
+    CaptureOptions, CaptureRequest, CompactRequest, FilesRequest, FolderRequest, ImportPath,
+    ImportRequest, JobProgress, JobRequest, RecoverRequest, ToolCallRequest, UndoRequest,
 };
 use milepost_formats::export_file::{ExportOptions, export};
 use milepost_tests::faults::{self, counts, nightly, spread, temp_dir};
@@ -65,37 +65,37 @@ impl Seen {
     }
 }
 
-fn folder(dir: &Path) -> FolderAsked {
-    FolderAsked { folder: Some(dir.join("work")), ..FolderAsked::default() }
+fn folder(dir: &Path) -> FolderRequest {
+    FolderRequest { folder: Some(dir.join("work")), ..FolderRequest::default() }
 }
 
-fn capture(dir: &Path, label: &str) -> JobAsked {
-    JobAsked::Capture(CaptureAsked {
+fn capture(dir: &Path, label: &str) -> JobRequest {
+    JobRequest::Capture(CaptureRequest {
         folder: dir.join("work"),
         task: Some("t".into()),
         label: Some(label.into()),
-        ..CaptureAsked::default()
+        ..CaptureRequest::default()
     })
 }
 
-fn restore(dir: &Path) -> JobAsked {
+fn restore(dir: &Path) -> JobRequest {
     let (to, files) = ("t@first".into(), folder(dir));
-    JobAsked::Restore(FilesAsked { to, scope: Scope::All, files, description: None })
+    JobRequest::Restore(FilesRequest { to, scope: Scope::All, files, description: None })
 }
 
-fn asked(kind: &str, dir: &Path) -> JobAsked {
+fn asked(kind: &str, dir: &Path) -> JobRequest {
     let import = |name: &str| {
         let paths = vec![ImportPath { path: dir.join(name), name: None }];
-        JobAsked::Import(ImportAsked { paths, ..ImportAsked::default() })
+        JobRequest::Import(ImportRequest { paths, ..ImportRequest::default() })
     };
     match kind {
         "capture" => capture(dir, "third"),
         "restore" => restore(dir),
-        "undo" => JobAsked::Undo(UndoAsked { task: "t".into(), files: folder(dir) }),
-        "compact" => JobAsked::Compact(CompactAsked { dry_run: false, force: true }),
+        "undo" => JobRequest::Undo(UndoRequest { task: "t".into(), files: folder(dir) }),
+        "compact" => JobRequest::Compact(CompactRequest { dry_run: false, force: true }),
         "import_export" => import("tasks.export"),
         "import_session" => import("session.jsonl"),
-        "tool_call" => JobAsked::ToolCall(ToolCallAsked {
+        "tool_call" => JobRequest::ToolCall(ToolCallRequest {
             folder: dir.join("work"),
             task: Some("t".into()),
             user: None,
@@ -109,7 +109,7 @@ fn asked(kind: &str, dir: &Path) -> JobAsked {
     }
 }
 
-fn done(engine: &Engine, asked: &JobAsked) {
+fn done(engine: &Engine, asked: &JobRequest) {
     milepost_service::jobs::run(engine, asked, "ana", &|_| {}).unwrap();
 }
 
@@ -169,7 +169,7 @@ fn seen(engine: &Engine, dir: &Path) -> Seen {
     // The folder is named, since the store is trusted with none, and the task, so that what a
     // restore left in the folder after its end is removed.
     let (task, files) = (Some("t".to_owned()), folder(dir));
-    done(engine, &JobAsked::Recover(RecoverAsked { task, files, give_up: false }));
+    done(engine, &JobRequest::Recover(RecoverRequest { task, files, give_up: false }));
     assert!(engine.restores().pending().unwrap().is_empty());
     let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
     assert_eq!(report.faults, []);

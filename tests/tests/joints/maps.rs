@@ -9,7 +9,7 @@ use milepost::events::{
 };
 use milepost::retention::Policy;
 use milepost::{Body, Engine, Json, LineageId, Mark, Options, Task};
-use milepost_service::reader::{EventSearch, Reader, TurnPlace, TurnsAsked};
+use milepost_service::reader::{EventSearch, Reader, TurnPlace, TurnsRequest};
 use milepost_tests::seed::{Random, number, seed};
 
 /// A clock on which any two looks are an hour apart: the time of a request is over after one event.
@@ -113,7 +113,7 @@ fn a_turn_of_many_calls_shows_some_and_counts_all() {
     task.append(StepFinished { step: 1, ..StepFinished::default() }).unwrap();
     let reader = Reader::with_clock(Box::new(ManualClock::at(0)));
     let (place, search) = (TurnPlace::From(0), EventSearch::default());
-    let asked = TurnsAsked { lineage: None, place, limit: 10, search };
+    let asked = TurnsRequest { lineage: None, place, limit: 10, search };
     let turns = reader.turns(&task, &asked).unwrap();
     let [turn] = turns.items.as_slice() else { panic!("{turns:?}") };
     let shown = turn.calls.len();

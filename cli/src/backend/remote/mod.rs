@@ -9,8 +9,8 @@ use milepost::state::{MessageRange, text_value};
 use milepost::{Address, ErrorKind};
 use milepost_api::calls::{Point, Task, TaskQuery};
 use milepost_api::{
-    Call, ChangesForm, Effect, EventAt, FileForm, JobAsked, JobForm, JobResult, Listed, PointForm,
-    ShareAsked, SharePlanForm, SummariesForm, SummaryForm, TaskForm,
+    Call, ChangesForm, Effect, EventAt, FileForm, JobForm, JobRequest, JobResult, Listed,
+    PointForm, SharePlanForm, ShareRequest, SummariesForm, SummaryForm, TaskForm,
 };
 use milepost_client::{EventQuery, Start, StatesQuery};
 use milepost_formats::Progress;
@@ -229,7 +229,7 @@ impl Backend for Remote {
     fn share(
         &self,
         task: &str,
-        asked: &ShareAsked,
+        asked: &ShareRequest,
         _: &mut dyn Progress,
         each: Option<Bytes<'_>>,
     ) -> Result<SharePlanForm> {
@@ -240,7 +240,7 @@ impl Backend for Remote {
         self.socket().is_some()
     }
 
-    fn job(&self, asked: &JobAsked, bar: JobBar) -> Result<JobResult, JobFailed> {
+    fn job(&self, asked: &JobRequest, bar: JobBar) -> Result<JobResult, JobFailed> {
         work::done(self, asked, bar)
     }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use milepost::Scope;
 use milepost_api::calls::PlanUndo;
 use milepost_api::{
-    JobAsked, JobForm, JobResult, JobState, PointForm, ShareAsked, SharePlanForm, TaskForm,
-    UndoFolderAsked,
+    JobForm, JobRequest, JobResult, JobState, PointForm, SharePlanForm, ShareRequest, TaskForm,
+    UndoFolderRequest,
 };
 use milepost_client::FileBytes;
 use milepost_workspace::TreePath;
@@ -31,7 +31,7 @@ const RUN_AGAIN: &str = "what it had recorded before stays; run it again";
 /// Starts a job, and waits for its end. An interrupt cancels the job.
 pub(super) fn done(
     remote: &Remote,
-    asked: &JobAsked,
+    asked: &JobRequest,
     mut bar: JobBar,
 ) -> Result<JobResult, JobFailed> {
     if asked.has_folder() && remote.socket().is_none() {
@@ -134,7 +134,7 @@ fn result(remote: &Remote, job: JobForm) -> Result<JobResult, JobFailed> {
 
 /// Returns the target of an undo of a task; `true` if it restores files.
 pub(super) fn undo_target(remote: &Remote, task: &TaskForm) -> Result<(PointForm, bool)> {
-    let plan = remote.call(&PlanUndo::new(&task.id, UndoFolderAsked::default()))?;
+    let plan = remote.call(&PlanUndo::new(&task.id, UndoFolderRequest::default()))?;
     let to = words::address(&task.id, plan.to.lineage, plan.to.offset.0);
     Ok((remote.point(&to)?, plan.scope != Scope::State))
 }
@@ -176,7 +176,7 @@ pub(super) fn differing_files(
 pub(super) fn share(
     there: &Remote,
     task: &str,
-    asked: &ShareAsked,
+    asked: &ShareRequest,
     each: Option<Bytes<'_>>,
 ) -> Result<SharePlanForm> {
     let plan = there.wait(there.client.share_plan(task, asked))?;

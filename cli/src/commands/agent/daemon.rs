@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use milepost_api::{HookAsked, HookTakenForm};
+use milepost_api::{HookRequest, HookTakenForm};
 use milepost_client::ClientBuilder;
 use tokio::runtime::Builder;
 
@@ -43,7 +43,7 @@ const VARIABLES: [&str; 15] = [
 /// Has the daemon of the document's project record it; starts the daemon if there is none. `None`
 /// if it was not recorded in time.
 #[allow(clippy::disallowed_methods, reason = "the wait for another process, not a recorded time")]
-pub(super) fn send(asked: &HookAsked, limit: Duration) -> Option<HookTakenForm> {
+pub(super) fn send(asked: &HookRequest, limit: Duration) -> Option<HookTakenForm> {
     let end = Instant::now() + limit;
     let project = milepost_agents::project(asked);
     let store = outside::store_of(project)?;

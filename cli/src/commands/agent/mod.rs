@@ -23,7 +23,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use milepost::Engine;
-use milepost_api::HookAsked;
+use milepost_api::HookRequest;
 use milepost_sessions::{Recorder, RecorderOptions};
 
 use super::command::{CliCommand, Examples, Run};
@@ -40,12 +40,12 @@ pub(super) fn start_daemon(project: &Path) -> bool {
 }
 
 /// Has the daemon of a document's project record it. Returns `false` if none did in time.
-pub(super) fn told(asked: &HookAsked, limit: Duration) -> bool {
+pub(super) fn told(asked: &HookRequest, limit: Duration) -> bool {
     daemon::send(asked, limit).is_some()
 }
 
 /// Records a document of a project in a store that this process has open.
-pub(super) fn recorded(engine: &Engine, project: &Path, asked: HookAsked) -> bool {
+pub(super) fn recorded(engine: &Engine, project: &Path, asked: HookRequest) -> bool {
     let options = RecorderOptions::new(project, current_user())
         .files(!has_no_files(project))
         .environment(environment());

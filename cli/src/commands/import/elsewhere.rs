@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use milepost_api::{ImportAsked, ImportForm, ImportPath, JobAsked, JobResult};
+use milepost_api::{ImportForm, ImportPath, ImportRequest, JobRequest, JobResult};
 use milepost_formats::Durable;
 use milepost_service::jobs::import::{Importer, Names, Place};
 
@@ -31,7 +31,7 @@ pub fn import(job: &ImportJob<'_>, there: &Remote, out: &mut Out) -> Result<Impo
     if !is_near {
         return Err(on_another_machine("an import"));
     }
-    let asked = JobAsked::Import(of_this_folder(&job.asked)?);
+    let asked = JobRequest::Import(of_this_folder(&job.asked)?);
     match there.job(&asked, ImportJob::bar(out)) {
         Ok(JobResult::Import(form)) => Ok(form),
         Ok(_) => Err(jobs::no_such_result()),
@@ -46,13 +46,13 @@ pub fn is_stream(path: &Path) -> bool {
 }
 
 /// Returns the request with absolute paths: the program has another working directory.
-fn of_this_folder(asked: &ImportAsked) -> Result<ImportAsked> {
+fn of_this_folder(asked: &ImportRequest) -> Result<ImportRequest> {
     let path = |given: &ImportPath| {
         let name = given.path.display().to_string();
         Ok(ImportPath { path: absolute(&given.path)?, name: Some(name) })
     };
     let paths = asked.paths.iter().map(path).collect::<Result<_>>()?;
-    Ok(ImportAsked { paths, default_user: Some(current_user()), ..asked.clone() })
+    Ok(ImportRequest { paths, default_user: Some(current_user()), ..asked.clone() })
 }
 
 /// Reads the inputs in this process, and appends their events one by one.

@@ -4,7 +4,7 @@
 use milepost::events::CheckpointMarked;
 use milepost::{Body, ErrorKind, LineageId, Mark, Offset};
 use milepost_api::calls::{self, Lineages, Point, StartTask, Task};
-use milepost_api::{CheckpointGiven, MarkGiven, TaskGiven};
+use milepost_api::{CheckpointRequest, MarkRequest, TaskRequest};
 use milepost_client::Append;
 use milepost_formats::record::{LineCounts, LineSink, LineStore, RefusedLine};
 use milepost_formats::{Durable, Result};
@@ -37,7 +37,7 @@ impl LineStore for RemoteLines<'_> {
         let found = match self.there.answer(client.call(&Task::new(task))) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let user = self.owned.then(|| user.to_owned());
-                let new = TaskGiven { id: task.to_owned(), user, ..TaskGiven::default() };
+                let new = TaskRequest { id: task.to_owned(), user, ..TaskRequest::default() };
                 self.there.answer(client.call(&StartTask::new(new)))
             }
             found => found,
@@ -98,9 +98,9 @@ impl LineSink for RemoteLineage<'_> {
     }
 
     fn mark_alone(&mut self, mark: Mark) -> Result<Durable> {
-        let MarkGiven { label, status, cause, metadata, aliases } = given(&mark);
+        let MarkRequest { label, status, cause, metadata, aliases } = given(&mark);
         let lineage = Some(LineageId(self.lineage));
-        let body = CheckpointGiven { label, status, cause, metadata, aliases, lineage, at: None };
+        let body = CheckpointRequest { label, status, cause, metadata, aliases, lineage, at: None };
         let mark = calls::Mark::new(&self.task, body);
         let marked = self.there.answer(self.there.client().call(&mark))?;
         self.counts.checkpoints += 1;
@@ -124,8 +124,8 @@ impl LineSink for RemoteLineage<'_> {
 }
 
 /// Returns the form of a mark.
-fn given(mark: &Mark) -> MarkGiven {
+fn given(mark: &Mark) -> MarkRequest {
     let CheckpointMarked { at: _, parent: _, label, cause, status, metadata, aliases } =
         mark.body().clone();
-    MarkGiven { label, status: Some(status), cause: Some(cause), metadata, aliases }
+    MarkRequest { label, status: Some(status), cause: Some(cause), metadata, aliases }
 }

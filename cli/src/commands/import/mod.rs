@@ -20,7 +20,7 @@ mod report;
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 
-use milepost_api::{Big, ImportAsked, ImportPath};
+use milepost_api::{Big, ImportPath, ImportRequest};
 
 use super::command::{CliCommand, Examples, Run};
 use super::on_store::or_elsewhere;
@@ -80,7 +80,7 @@ fn run(store: &StoreArgs, args: &ImportArgs, out: &mut Out) -> Result<()> {
 pub struct ImportJob<'a> {
     pub store: &'a StoreArgs,
     /// The inputs, with paths as the user gave them.
-    pub asked: ImportAsked,
+    pub asked: ImportRequest,
     /// `true` prints an acknowledgement of each event, and no report.
     pub ack: bool,
     /// `true` if other processes can query the store in the meantime.
@@ -134,9 +134,9 @@ impl ImportJob<'_> {
 }
 
 /// Returns the arguments as a request.
-pub fn asked(paths: &[PathBuf], args: &InputArgs, runs_only: bool) -> ImportAsked {
+pub fn asked(paths: &[PathBuf], args: &InputArgs, runs_only: bool) -> ImportRequest {
     let path = |path: &PathBuf| ImportPath { path: path.clone(), name: None };
-    ImportAsked {
+    ImportRequest {
         paths: paths.iter().map(path).collect(),
         runs_only,
         task: args.task.clone(),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use milepost::clock::{Clock as _, SystemClock};
 use milepost_agents::documents::GOING_BACK;
 use milepost_agents::{Agent, HookCall, Spool};
-use milepost_api::{CaptureAsked, HookAsked, ImportAsked, ImportPath, JobAsked};
+use milepost_api::{CaptureRequest, HookRequest, ImportPath, ImportRequest, JobRequest};
 use milepost_workspace::PathBytes;
 use serde_json::json;
 
@@ -56,15 +56,15 @@ pub(super) fn file(source: &dyn Backend, history: &History) -> bool {
     if history.file_read == Some(there.len()) {
         return false;
     }
-    let asked = ImportAsked {
+    let asked = ImportRequest {
         paths: vec![ImportPath { path, name: None }],
         runs_only: true,
         format: Some(agent.name().to_owned()),
         default_user: Some(current_user()),
-        ..ImportAsked::default()
+        ..ImportRequest::default()
     };
     // A file that cannot be recorded has what its hooks told.
-    source.job(&JobAsked::Import(asked), JobBar::new(false)).is_ok()
+    source.job(&JobRequest::Import(asked), JobBar::new(false)).is_ok()
 }
 
 /// Has the recorder of sessions end the calls that did not return, with a capture after each, so
@@ -86,7 +86,7 @@ pub(super) fn calls(source: &dyn Backend, project: &Path, task: &str, history: &
     let asked = call.with(project, |name| std::env::var_os(name));
     // It may be gone, and this process is no agent's.
     let bytes = PathBytes::from(project.as_os_str().as_bytes());
-    let asked = HookAsked { project: bytes, parents: Vec::new(), ..asked };
+    let asked = HookRequest { project: bytes, parents: Vec::new(), ..asked };
     let is_taken = match source.engine() {
         Some(engine) => agent::recorded(engine, project, asked),
         None => agent::told(&asked, LIMIT),
@@ -99,11 +99,11 @@ pub(super) fn calls(source: &dyn Backend, project: &Path, task: &str, history: &
 /// Captures the folder: files that a call made are in no capture, and a rewind does not remove such
 /// files.
 fn folder(source: &dyn Backend, task: &str, folder: &Path) {
-    let asked = CaptureAsked {
+    let asked = CaptureRequest {
         folder: folder.to_owned(),
         task: Some(task.to_owned()),
-        ..CaptureAsked::default()
+        ..CaptureRequest::default()
     };
     // Without it the plan says which files were never captured.
-    let _ = source.job(&JobAsked::Capture(asked), JobBar::new(false));
+    let _ = source.job(&JobRequest::Capture(asked), JobBar::new(false));
 }

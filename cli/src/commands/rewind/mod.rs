@@ -32,7 +32,7 @@ use super::command::{CliCommand, Examples, Run};
 use super::confirm::confirm;
 use super::under_agent;
 use crate::args::FolderOptions;
-use crate::backend::{Attempt, Backend, CheckpointsAsked, Local, asking_again};
+use crate::backend::{Attempt, Backend, CheckpointsRequest, Local, asking_again};
 use crate::error::{Failure, Result};
 use crate::output::{Out, StoreOption, note, printable, words};
 use crate::outside;
@@ -289,7 +289,7 @@ fn session(source: &dyn Backend, id: Option<&str>) -> Result<(TaskForm, History)
 fn last_session(source: &dyn Backend) -> Result<TaskForm> {
     let (mut cursor, mut seen) = (None, BTreeMap::new());
     for _ in 0..LOOKED_AT / PAGE {
-        let asked = CheckpointsAsked { limit: PAGE, cursor, ..CheckpointsAsked::default() };
+        let asked = CheckpointsRequest { limit: PAGE, cursor, ..CheckpointsRequest::default() };
         let page = source.checkpoints(&asked)?;
         for mark in page.items {
             let is_prompt = history::is_prompt(&mark);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use milepost::Scope;
-use milepost_api::{FilesAsked, FilesForm, FolderAsked, JobAsked, PointForm, TaskForm};
+use milepost_api::{FilesForm, FilesRequest, FolderRequest, JobRequest, PointForm, TaskForm};
 use milepost_formats::session_description;
 use milepost_workspace::{ConflictWhy, LeftWhy, PathConflict, Plan, TreePath};
 
@@ -24,7 +24,7 @@ pub(super) struct Route {
     to: PointForm,
     scope: Scope,
     /// The folder, and what is decided about its paths.
-    files: FolderAsked,
+    files: FolderRequest,
     /// The plan of the files, unless they stay.
     pub plan: Option<Plan>,
     /// Paths whose changes are not the agent's alone, and that stay, with the reason of each.
@@ -149,11 +149,11 @@ impl Route {
         self.session.as_ref().map(|session| session_description(&session.id))
     }
 
-    fn job(&self, dry_run: bool) -> JobAsked {
-        JobAsked::Restore(FilesAsked {
+    fn job(&self, dry_run: bool) -> JobRequest {
+        JobRequest::Restore(FilesRequest {
             to: named(&self.to),
             scope: self.scope,
-            files: FolderAsked { dry_run, ..self.files.clone() },
+            files: FolderRequest { dry_run, ..self.files.clone() },
             description: self.description(),
         })
     }

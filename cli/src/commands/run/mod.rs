@@ -22,7 +22,8 @@ use std::time::Duration;
 
 use milepost::{Json, LineageId, Options};
 use milepost_api::{
-    JobAsked, JobResult, ToolCallAsked, ToolCallForm, ToolMark, ToolReturnAsked, ToolReturnForm,
+    JobRequest, JobResult, ToolCallForm, ToolCallRequest, ToolMark, ToolReturnForm,
+    ToolReturnRequest,
 };
 use milepost_runtime::run::is_destructive;
 use serde_json::json;
@@ -193,7 +194,7 @@ fn begin(store: &Store<'_>, args: &RunArgs, folder: &Path, out: &Out) -> Result<
         capture::check_name(folder, args.task.as_deref())?;
         let is_sure =
             args.when == RunWhen::Always || args.label.is_some() || is_destructive(&args.command);
-        let asked = JobAsked::ToolCall(ToolCallAsked {
+        let asked = JobRequest::ToolCall(ToolCallRequest {
             folder: folder.to_owned(),
             task: args.task.as_deref().map(|id| capture::task_id(source, id)).transpose()?,
             user: Some(defaults::current_user()),
@@ -237,7 +238,7 @@ fn end(
         Ok(asked) => asked,
         Err(failure) => return Done::failed(failure.at(not_recorded(outcome))),
     };
-    let job = JobAsked::ToolReturn(asked.clone());
+    let job = JobRequest::ToolReturn(asked.clone());
     let recorded = store
         .reopen(given_up)
         .map_err(JobFailed::from)
@@ -286,7 +287,7 @@ fn returned(
     folder: &Path,
     begun: &ToolCallForm,
     outcome: &Outcome,
-) -> Result<ToolReturnAsked> {
+) -> Result<ToolReturnRequest> {
     let metadata = json!({
         "tool": TOOL,
         "call": begun.call,
@@ -300,7 +301,7 @@ fn returned(
         label: label(args, "after"),
         metadata: Some(Json::from_value(&metadata)?),
     };
-    Ok(ToolReturnAsked {
+    Ok(ToolReturnRequest {
         task: begun.task.clone(),
         lineage: begun.lineage,
         call: begun.call.clone(),

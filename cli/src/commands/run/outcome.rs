@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use milepost::events::ToolReturned;
 use milepost::{Body, Json};
-use milepost_api::{ToolCallForm, ToolReturnAsked};
+use milepost_api::{ToolCallForm, ToolReturnRequest};
 use milepost_workspace::PathBytes;
 use serde::Serialize;
 use serde_json::json;
@@ -101,8 +101,8 @@ impl Outcome {
 }
 
 /// Writes a return that could not be recorded to a file that `milepost record` reads.
-pub fn save(store: &Path, begun: &ToolCallForm, returned: &ToolReturnAsked) -> Result<PathBuf> {
-    let ToolReturnAsked { call, tool, ok, output, .. } = returned.clone();
+pub fn save(store: &Path, begun: &ToolCallForm, returned: &ToolReturnRequest) -> Result<PathBuf> {
+    let ToolReturnRequest { call, tool, ok, output, .. } = returned.clone();
     let returned = ToolReturned { call, tool: Some(tool), ok, output };
     let folder = store.join(UNRECORDED);
     let name = blake3::hash(format!("{} {} {}", begun.lineage, begun.call, begun.task).as_bytes());

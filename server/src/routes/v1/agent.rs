@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
-use milepost_api::{HookAsked, HookTakenForm, WriteProblems};
+use milepost_api::{HookRequest, HookTakenForm, WriteProblems};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -27,7 +27,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     path = "/v1/agent/hooks",
     operation_id = "take_hook",
     tag = "agents",
-    request_body = HookAsked,
+    request_body = HookRequest,
     responses(
         (status = 200, body = HookTakenForm),
         WriteProblems,
@@ -39,7 +39,7 @@ async fn take_hook(
     State(app): State<App>,
     context: WriteContext,
     headers: HeaderMap,
-    Required(asked): Required<HookAsked>,
+    Required(asked): Required<HookRequest>,
 ) -> Result<Json<HookTakenForm>, ApiError> {
     let context = context.unconditional()?;
     context.caller.is_admin(ELSEWHERE)?;

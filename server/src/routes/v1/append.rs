@@ -17,7 +17,7 @@ use crate::app::App;
 use crate::append_task::{self, Target};
 use crate::error::ApiError;
 use crate::extract::{PathName, Query, bytes, is_json, media_type, object, to_parse};
-use crate::forms::{AppendedForm, EventGiven, Line, LineGiven};
+use crate::forms::{AppendedForm, EventRequest, Line, LineRequest};
 use crate::write_context::{WriteContext, answer};
 
 /// The maximum number of events of a request.
@@ -86,7 +86,7 @@ impl Events {
     pub(super) fn append(&self) -> Result<Append, ApiError> {
         let append = match self.are_lines {
             true => lines(&self.bytes),
-            false => object(&self.bytes).and_then(EventGiven::append),
+            false => object(&self.bytes).and_then(EventRequest::append),
         };
         let append = append.map_err(ApiError::Invalid)?;
         // Its correlation id, here that of the request, is the alias of a checkpoint.
@@ -106,7 +106,7 @@ fn lines(bytes: &[u8]) -> Result<Append, String> {
         if mark.is_some() {
             return Err(format!("line {number} is behind the mark, which is the last"));
         }
-        let line = object(line).and_then(LineGiven::read);
+        let line = object(line).and_then(LineRequest::read);
         match line.map_err(|why| format!("line {number}: {why}"))? {
             Line::Event(..) if bodies.len() == EVENTS_MAX => {
                 return Err(format!("a request has at most {EVENTS_MAX} events"));
@@ -148,7 +148,7 @@ fn lines(bytes: &[u8]) -> Result<Append, String> {
             appended once"),
     ),
     request_body(content(
-        (EventGiven = "application/json"),
+        (EventRequest = "application/json"),
         (String = "application/x-ndjson"),
     )),
     responses(

@@ -14,7 +14,7 @@ use super::append::{Events, created};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{PathName, Query};
-use crate::forms::EventGiven;
+use crate::forms::EventRequest;
 use crate::write_context::{WriteContext, refused};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -43,7 +43,7 @@ struct BranchQuery {
             is opened at the point"),
     ),
     request_body(content(
-        (EventGiven = "application/json"),
+        (EventRequest = "application/json"),
         (String = "application/x-ndjson"),
     )),
     responses(

@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use milepost_api::{JobAsked, JobForm, ListProblems, ReadProblems, WriteProblems};
+use milepost_api::{JobForm, JobRequest, ListProblems, ReadProblems, WriteProblems};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -17,7 +17,7 @@ use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::extract::{Nothing, PathName, Query, Required};
 use crate::forms::{Listed, location};
-use crate::jobs::JobRequest;
+use crate::jobs::JobStart;
 use crate::request_scope::OF_PAGE;
 use crate::write_context::WriteContext;
 
@@ -60,7 +60,7 @@ async fn jobs(
     tag = "jobs",
     params(("Idempotency-Key" = Option<String>, Header, description = "Started once under this \
         key, for as long as the job is kept")),
-    request_body = JobAsked,
+    request_body = JobRequest,
     responses(
         (status = 201, body = JobForm, headers(("Location" = String))),
         WriteProblems,
@@ -74,14 +74,14 @@ async fn start_job(
     State(app): State<App>,
     context: WriteContext,
     headers: HeaderMap,
-    Required(asked): Required<JobAsked>,
+    Required(asked): Required<JobRequest>,
 ) -> Result<Response, ApiError> {
     let context = context.onto_any_head()?;
     context.caller.is_admin(ADMIN)?;
     if asked.has_folder() && (!app.options.is_at_store || headers.contains_key(OF_PAGE)) {
         return Err(ApiError::Forbidden(FOLDERS));
     }
-    let job = app.start_job(JobRequest {
+    let job = app.start_job(JobStart {
         asked,
         user: context.caller.user.clone(),
         id: context.correlation().to_owned(),

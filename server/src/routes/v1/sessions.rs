@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::IntoResponse;
 use axum::{Extension, Json};
-use milepost_api::{SessionAsked, SessionForm, micros};
+use milepost_api::{SessionForm, SessionRequest, micros};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -24,7 +24,7 @@ pub(in crate::routes) fn routes() -> OpenApiRouter<App> {
     path = "/v1/sessions",
     operation_id = "start_session",
     tag = "store",
-    request_body = Option<SessionAsked>,
+    request_body = Option<SessionRequest>,
     responses(
         (status = 201, body = SessionForm),
         (status = 400),
@@ -37,7 +37,7 @@ pub(in crate::routes) fn routes() -> OpenApiRouter<App> {
 async fn start(
     State(app): State<App>,
     caller: Option<Extension<Caller>>,
-    asked: Result<OptionalJson<SessionAsked>, ApiError>,
+    asked: Result<OptionalJson<SessionRequest>, ApiError>,
 ) -> Result<impl IntoResponse, ApiError> {
     let now_us = app.now_us();
     let OptionalJson(asked) = match asked {

@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::extract::{PathName, Query};
-use crate::forms::{ShareAsked, SharePlanForm};
+use crate::forms::{SharePlanForm, ShareRequest};
 use crate::request_scope::RequestId;
 use crate::stream_body::{self, BUFFER, Source};
 
@@ -45,7 +45,7 @@ struct ShareQuery {
 }
 
 /// Reads the settings of a share from a query, which may have several `withhold`.
-fn asked_of(query: Vec<(String, String)>) -> Result<ShareAsked, ApiError> {
+fn asked_of(query: Vec<(String, String)>) -> Result<ShareRequest, ApiError> {
     let mut asked = ShareQuery::default();
     for (name, value) in query {
         let wrong = |what: &str| ApiError::Invalid(format!("{name} is {what}, not {value:?}"));
@@ -71,8 +71,8 @@ fn asked_of(query: Vec<(String, String)>) -> Result<ShareAsked, ApiError> {
             _ => return Err(ApiError::Invalid(format!("there is no parameter {name:?}"))),
         }
     }
-    let default = ShareAsked::default();
-    Ok(ShareAsked {
+    let default = ShareRequest::default();
+    Ok(ShareRequest {
         redact: asked.redact.unwrap_or(default.redact),
         withhold: asked.withhold.unwrap_or(default.withhold),
         max: asked.max.unwrap_or(default.max),
@@ -84,7 +84,7 @@ async fn packed<T: Send + 'static>(
     app: &App,
     caller: &Caller,
     task: String,
-    asked: ShareAsked,
+    asked: ShareRequest,
     then: impl FnOnce(&Share) -> T + Send + 'static,
 ) -> Result<T, ApiError> {
     let asks = caller.clone();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use milepost::calls::Cancel;
 use milepost::{Engine, ErrorKind};
-use milepost_api::{Big, FailedInput, ImportAsked, ImportForm, JobNote, Remedy, SkippedForm};
+use milepost_api::{Big, FailedInput, ImportForm, ImportRequest, JobNote, Remedy, SkippedForm};
 use milepost_formats::Durable;
 use milepost_formats::checkpoint_folder::{self, FolderOptions, FolderPlan};
 use milepost_formats::export_file::{self, ExportImport, ExportInput};
@@ -61,7 +61,7 @@ impl<E: Into<InputFailure>> From<E> for Ended {
 
 /// Imports inputs one by one.
 pub struct Importer<'a> {
-    asked: &'a ImportAsked,
+    asked: &'a ImportRequest,
     names: &'a Names,
     told: Told<'a>,
     /// The flag that cancels the import.
@@ -82,7 +82,7 @@ impl<'a> Importer<'a> {
     ///
     /// `Invalid`: no run has the format.
     pub fn new(
-        asked: &'a ImportAsked,
+        asked: &'a ImportRequest,
         user: &str,
         names: &'a Names,
         told: Told<'a>,

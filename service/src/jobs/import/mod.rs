@@ -18,7 +18,9 @@ mod watch;
 use std::path::Path;
 
 use milepost::{Engine, ErrorKind};
-use milepost_api::{FailedInput, ImportAsked, ImportForm, JobNote, JobProgress, JobResult, Remedy};
+use milepost_api::{
+    FailedInput, ImportForm, ImportRequest, JobNote, JobProgress, JobResult, Remedy,
+};
 use milepost_formats::Format;
 
 use crate::jobs::failure::{JobFailure, Result};
@@ -33,7 +35,7 @@ pub const EVENT_MAX: usize = 64 << 20;
 /// Imports for a caller whose files this process can read.
 pub(crate) fn run(
     engine: &Engine,
-    asked: &ImportAsked,
+    asked: &ImportRequest,
     user: &str,
     told: Told<'_>,
 ) -> Result<ImportForm> {
