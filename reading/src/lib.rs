@@ -12,6 +12,7 @@
 //! outcome  success or failure of a lineage
 //! row      an event on one line
 //! command  results of calls, those of commands as their text
+//! shell    words of printed commands
 //! text     one line of bounded length
 //! units    durations, sizes and numbers
 //! ```
@@ -25,6 +26,7 @@ mod map;
 mod meaning;
 mod outcome;
 mod row;
+pub mod shell;
 mod summary;
 mod text;
 mod turns;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 
-use super::printable;
+use milepost_reading::shell;
 
 /// Beginning of a command in a text.
 const BEGIN: &str = "`milepost ";
@@ -90,12 +90,7 @@ pub fn with_store(text: &str) -> Cow<'_, str> {
 
 /// Returns a text as one word of a shell, without control characters.
 pub fn shell_word(text: &str) -> String {
-    let text = &*printable(text);
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%=,".contains(c);
-    match !text.is_empty() && text.chars().all(is_plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
+    shell::word(text.as_bytes())
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::fmt;
 
 use milepost::{Detail, Error, ErrorKind};
 use milepost_api::{JobResult, RecoveredFolder, Remedy};
+use milepost_reading::shell;
 
 /// The maximum number of conflicts in a text.
 const CONFLICTS: usize = 10;
@@ -69,20 +70,27 @@ impl fmt::Display for JobFailure {
             let path = field("path").map_or_else(String::new, |path| format!("`{path}`: "));
             write!(f, "; {path}{}", field("text").unwrap_or_default())?;
         }
+        let word = |text: &String| shell::word(text.as_bytes());
         match &self.remedy {
             Some(Remedy::Recover { task }) if self.error.kind() == ErrorKind::Conflict => {
+                let task = word(task);
                 write!(f, ": `milepost recover {task}` with `--keep-mine` or `--theirs` decides")
             }
-            Some(Remedy::Recover { task }) => write!(f, ": `milepost recover {task}` undoes it"),
+            Some(Remedy::Recover { task }) => {
+                write!(f, ": `milepost recover {}` undoes it", word(task))
+            }
             Some(Remedy::NameBegun { task, folder: Some(folder) }) => {
-                let folder = String::from_utf8_lossy(folder.as_bytes());
+                let (task, folder) = (word(task), shell::word(folder.as_bytes()));
                 write!(f, ": `milepost recover {task} --files {folder}` undoes it")
             }
-            Some(Remedy::NameBegun { task, folder: None }) => write!(
-                f,
-                ": `milepost recover {task} --files DIR` undoes it where the folder was moved, and \
-                 `milepost recover {task} --give-up` leaves the folder as it is"
-            ),
+            Some(Remedy::NameBegun { task, folder: None }) => {
+                let task = word(task);
+                write!(
+                    f,
+                    ": `milepost recover {task} --files DIR` undoes it where the folder was moved, \
+                     and `milepost recover {task} --give-up` leaves the folder as it is"
+                )
+            }
             _ => Ok(()),
         }
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use milepost_codec::{SkipReason, TreePath};
+use milepost_reading::shell;
 use milepost_reading::units::size;
 
 use super::report::{ConflictWhy, LeftOut, LeftOutChange, LeftPath, LeftWhy, NotCovered};
@@ -71,7 +72,8 @@ impl LeftWhy {
 impl Way {
     /// Returns the option of the command, with the path that it is for.
     pub fn option(self, path: Option<&TreePath>) -> String {
-        let path = path.map(|path| format!(" {}", quoted(path))).unwrap_or_default();
+        let path =
+            path.map(|path| format!(" {}", shell::word(path.as_bytes()))).unwrap_or_default();
         match self {
             Self::Theirs => format!("--theirs{path}"),
             Self::KeepMine => format!("--keep-mine{path}"),
@@ -351,27 +353,6 @@ impl fmt::Display for PathConflict {
 fn options(ways: &[Way], path: Option<&TreePath>) -> String {
     let options: Vec<String> = ways.iter().map(|way| format!("`{}`", way.option(path))).collect();
     options.join(" or ")
-}
-
-/// Returns a path as a shell reads it.
-fn quoted(path: &TreePath) -> String {
-    let bytes = path.as_bytes();
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+@%:,=".contains(byte);
-    if bytes.iter().all(is_plain) && !bytes.starts_with(b"-") {
-        return path.to_string();
-    }
-    let is_printable = |text: &str| !text.chars().any(char::is_control);
-    match std::str::from_utf8(bytes).ok().filter(|text| is_printable(text)) {
-        Some(text) => format!("'{}'", text.replace('\'', "'\\''")),
-        None => {
-            let byte = |byte: &u8| match byte {
-                b'\'' | b'\\' => format!("\\{}", char::from(*byte)),
-                b' '..=b'~' => char::from(*byte).to_string(),
-                byte => format!("\\x{byte:02x}"),
-            };
-            format!("$'{}'", bytes.iter().map(byte).collect::<String>())
-        }
-    }
 }
 
 fn number_and_verb(number: usize) -> (String, &'static str) {
