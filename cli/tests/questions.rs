@@ -20,7 +20,7 @@ const ASKS: [&str; 8] = [
     "erase.rs",
     "rewind/mod.rs",
     "rewind/print.rs",
-    "rewind/way.rs",
+    "rewind/route.rs",
     "share.rs",
     "trust.rs",
 ];

@@ -1342,22 +1342,6 @@ export interface components {
              */
             lineage: number;
         };
-        /** @description A folder to capture. */
-        CaptureRequest: {
-            /** @description The absolute path of the folder. */
-            folder: string;
-            /** @description Also marks a checkpoint with this label. */
-            label?: string | null;
-            /** @description The parts of the folder to capture. */
-            options?: components["schemas"]["CaptureOptions"];
-            /**
-             * @description The task that the files belong to. Default: the task named after the folder. It is started
-             *     if there is none.
-             */
-            task?: string | null;
-            /** @description The owner of a task that is started. Default: the caller. */
-            user?: string | null;
-        };
         /** @description The parts of a folder that a capture includes. */
         CaptureOptions: {
             /**
@@ -1379,6 +1363,22 @@ export interface components {
              * @default false
              */
             no_default_ignores: boolean;
+        };
+        /** @description A folder to capture. */
+        CaptureRequest: {
+            /** @description The absolute path of the folder. */
+            folder: string;
+            /** @description Also marks a checkpoint with this label. */
+            label?: string | null;
+            /** @description The parts of the folder to capture. */
+            options?: components["schemas"]["CaptureOptions"];
+            /**
+             * @description The task that the files belong to. Default: the task named after the folder. It is started
+             *     if there is none.
+             */
+            task?: string | null;
+            /** @description The owner of a task that is started. Default: the caller. */
+            user?: string | null;
         };
         /** @description A captured folder. */
         CapturedForm: {
@@ -1640,19 +1640,19 @@ export interface components {
         CompatError: {
             error: Record<string, unknown>;
         };
-        /** @description A change of a run's control. */
-        ControlRequest: {
-            /** @description The reason, for people. */
-            reason?: string | null;
-            /** @description `running` begins or resumes, `paused` pauses, `stopped` stops, `idle` ends. */
-            to: string;
-        };
         /** @description The control of a run. */
         ControlForm: {
             /** @description `idle`, `running`, `paused` or `stopped`. */
             control: string;
             /** @description True if the control was changed before, under the same key. */
             repeated: boolean;
+        };
+        /** @description A change of a run's control. */
+        ControlRequest: {
+            /** @description The reason, for people. */
+            reason?: string | null;
+            /** @description `running` begins or resumes, `paused` pauses, `stopped` stops, `idle` ends. */
+            to: string;
         };
         /** @description Counts of one or more tasks. */
         CountsForm: {
@@ -1948,6 +1948,25 @@ export interface components {
             /** @description True if a file was written to while it was captured. */
             unstable?: boolean | null;
         };
+        /** @description The effects of a restore on a folder. */
+        FilesForm: {
+            /**
+             * @description The changes, path by path, and the conflicts, as in the plan of a restore; `null` for an
+             *     undo that changes no folder.
+             */
+            files?: Record<string, unknown> | null;
+            /** @description The folder; `null` for an undo that changes none. */
+            folder?: string | null;
+            recovered?: null | components["schemas"]["RecoveredFolder"];
+            /**
+             * @description The folder of a plan, if a restore was interrupted in it. That one is undone first, and
+             *     `files` is what changes then.
+             */
+            recovers?: string | null;
+            restored?: null | components["schemas"]["RestoredForm"];
+            /** @description The task. */
+            task: string;
+        };
         /** @description A folder to restore to a point. */
         FilesRequest: {
             /** @description The purpose of the new lineage, at most 1,024 bytes. */
@@ -1959,20 +1978,6 @@ export interface components {
             /** @description The address of the point to restore. */
             to: string;
         };
-        /** @description The effects of a restore on a folder. */
-        FilesForm: {
-            /**
-             * @description The changes, path by path, and the conflicts, as in the plan of a restore; `null` for an
-             *     undo that changes no folder.
-             */
-            files?: Record<string, unknown> | null;
-            /** @description The folder; `null` for an undo that changes none. */
-            folder?: string | null;
-            recovered?: null | components["schemas"]["RecoveredFolder"];
-            restored?: null | components["schemas"]["RestoredForm"];
-            /** @description The task. */
-            task: string;
-        };
         /** @description The finds of a pattern. */
         FindForm: {
             /** @description Their number. */
@@ -1981,6 +1986,17 @@ export interface components {
             name: string;
             /** @description The addresses of the first events that have them. */
             places: string[];
+        };
+        /** @description A folder that was captured. */
+        FolderForm: {
+            /** @description The address of the last point that has a capture of it. */
+            at: string;
+            /** @description `true` if there is a folder at the path now, on the service's machine. */
+            exists: boolean;
+            /** @description Its absolute path when it was captured. */
+            folder: string;
+            /** @description The time of that capture: RFC 3339, UTC; `null` if its event was removed. */
+            time?: string | null;
         };
         /** @description A folder that a job changes, and the decisions about its paths. */
         FolderRequest: {
@@ -2008,17 +2024,6 @@ export interface components {
              * @default null
              */
             folder: string | null;
-        };
-        /** @description A folder that was captured. */
-        FolderForm: {
-            /** @description The address of the last point that has a capture of it. */
-            at: string;
-            /** @description `true` if there is a folder at the path now, on the service's machine. */
-            exists: boolean;
-            /** @description Its absolute path when it was captured. */
-            folder: string;
-            /** @description The time of that capture: RFC 3339, UTC; `null` if its event was removed. */
-            time?: string | null;
         };
         /** @description Folders that were captured in the history of a task. */
         FoldersForm: {
@@ -2078,31 +2083,6 @@ export interface components {
             /** @description One sentence that the agent has to tell its model; absent if there is none. */
             say?: string | null;
         };
-        /** @description Runs, folders of checkpoint files and exports to import. */
-        ImportRequest: {
-            /** @description Record a line of an unknown kind as an `application` event, instead of refusing it. */
-            allow_unknown?: boolean;
-            /** @description The owner of the tasks of runs and folders if `user` is left out. Default: the caller. */
-            default_user?: string | null;
-            /** @description A whole number up to 2^64 - 1, or a string of its digits. */
-            event_max?: string | number | null;
-            /**
-             * @description The format of the runs: `jsonl`, `swe-agent`, `tau-bench`, `claude-code`, `codex`,
-             *     `gemini-cli`, `qwen-code`, `copilot`, `opencode`, `openai`, `langgraph`, `checkpoint-table`
-             *     or `pause-state`. Default: told by the content.
-             */
-            format?: string | null;
-            /** @description The files and folders, in order. */
-            paths: components["schemas"]["ImportPath"][];
-            /** @description Take every path as the file of a run, as `milepost record` does: no folders, no exports. */
-            runs_only?: boolean;
-            /** @description Stop at the first line, task or input that cannot be imported. */
-            strict?: boolean;
-            /** @description The task of a single run or export, or the beginning of the names of a file's tasks. */
-            task?: string | null;
-            /** @description The owner of the tasks. An export names its own, and is refused with this. */
-            user?: string | null;
-        };
         /** @description The effects of an import. Each input is imported by itself: some may have failed. */
         ImportForm: {
             /** @description The number of checkpoints of databases, and of their writes, that were not recorded. */
@@ -2129,6 +2109,31 @@ export interface components {
             /** @description The absolute path. */
             path: string;
         };
+        /** @description Runs, folders of checkpoint files and exports to import. */
+        ImportRequest: {
+            /** @description Record a line of an unknown kind as an `application` event, instead of refusing it. */
+            allow_unknown?: boolean;
+            /** @description The owner of the tasks of runs and folders if `user` is left out. Default: the caller. */
+            default_user?: string | null;
+            /** @description A whole number up to 2^64 - 1, or a string of its digits. */
+            event_max?: string | number | null;
+            /**
+             * @description The format of the runs: `jsonl`, `swe-agent`, `tau-bench`, `claude-code`, `codex`,
+             *     `gemini-cli`, `qwen-code`, `copilot`, `opencode`, `openai`, `langgraph`, `checkpoint-table`
+             *     or `pause-state`. Default: told by the content.
+             */
+            format?: string | null;
+            /** @description The files and folders, in order. */
+            paths: components["schemas"]["ImportPath"][];
+            /** @description Take every path as the file of a run, as `milepost record` does: no folders, no exports. */
+            runs_only?: boolean;
+            /** @description Stop at the first line, task or input that cannot be imported. */
+            strict?: boolean;
+            /** @description The task of a single run or export, or the beginning of the names of a file's tasks. */
+            task?: string | null;
+            /** @description The owner of the tasks. An export names its own, and is refused with this. */
+            user?: string | null;
+        };
         /** @description An imported task. */
         ImportedForm: {
             /** @description The number of checkpoints that were marked. */
@@ -2153,32 +2158,6 @@ export interface components {
             repeated?: null | components["schemas"]["Big"];
             /** @description The owner of a task from an export. */
             user?: string | null;
-        };
-        /** @description A job to start. */
-        JobRequest: {
-            /** @description Captures a folder. */
-            capture: components["schemas"]["CaptureRequest"];
-        } | {
-            /** @description Restores a folder to a point, with the state or without it. */
-            restore: components["schemas"]["FilesRequest"];
-        } | {
-            /** @description Undoes the last restore of a task, which restored a folder too. */
-            undo: components["schemas"]["UndoRequest"];
-        } | {
-            /** @description Takes interrupted restores back. */
-            recover: components["schemas"]["RecoverRequest"];
-        } | {
-            /** @description Removes withdrawn content from the disk. */
-            compact: components["schemas"]["CompactRequest"];
-        } | {
-            /** @description Imports runs, folders of checkpoint files and exports. */
-            import: components["schemas"]["ImportRequest"];
-        } | {
-            /** @description Records a call of a tool, with a checkpoint before it. */
-            tool_call: components["schemas"]["ToolCallRequest"];
-        } | {
-            /** @description Records the return of a tool, with a checkpoint after it. */
-            tool_return: components["schemas"]["ToolReturnRequest"];
         };
         /** @description A job. */
         JobForm: {
@@ -2264,6 +2243,32 @@ export interface components {
             /** @description The step. */
             step: string;
             total?: null | components["schemas"]["Big"];
+        };
+        /** @description A job to start. */
+        JobRequest: {
+            /** @description Captures a folder. */
+            capture: components["schemas"]["CaptureRequest"];
+        } | {
+            /** @description Restores a folder to a point, with the state or without it. */
+            restore: components["schemas"]["FilesRequest"];
+        } | {
+            /** @description Undoes the last restore of a task, which restored a folder too. */
+            undo: components["schemas"]["UndoRequest"];
+        } | {
+            /** @description Takes interrupted restores back. */
+            recover: components["schemas"]["RecoverRequest"];
+        } | {
+            /** @description Removes withdrawn content from the disk. */
+            compact: components["schemas"]["CompactRequest"];
+        } | {
+            /** @description Imports runs, folders of checkpoint files and exports. */
+            import: components["schemas"]["ImportRequest"];
+        } | {
+            /** @description Records a call of a tool, with a checkpoint before it. */
+            tool_call: components["schemas"]["ToolCallRequest"];
+        } | {
+            /** @description Records the return of a tool, with a checkpoint after it. */
+            tool_return: components["schemas"]["ToolReturnRequest"];
         };
         /** @description The result of a job. */
         JobResult: {
@@ -2768,11 +2773,6 @@ export interface components {
             /** @description The value of the part. */
             value: unknown;
         };
-        /** @description The reason for a pin. */
-        PinRequest: {
-            /** @description The reason, at most 1,024 bytes. */
-            reason?: string | null;
-        };
         /** @description A checkpoint that no cleanup removes. `milepost pins --json` prints the same. */
         PinForm: {
             /** @description The marked point: before the event at this offset. */
@@ -2794,6 +2794,11 @@ export interface components {
             time: string;
             /** @description Microseconds since the Unix epoch. */
             time_us: components["schemas"]["Big"];
+        };
+        /** @description The reason for a pin. */
+        PinRequest: {
+            /** @description The reason, at most 1,024 bytes. */
+            reason?: string | null;
         };
         /** @description A point. */
         PlaceForm: {
@@ -2835,6 +2840,7 @@ export interface components {
             /** @description The id of the request. */
             instance: string;
             remedy?: null | components["schemas"]["Remedy"];
+            result?: null | components["schemas"]["FilesForm"];
             /**
              * Format: int32
              * @description The status of the answer.
@@ -2873,16 +2879,13 @@ export interface components {
             /** @description Only restores of this task. */
             task?: string | null;
         };
-        /** @description A restore that was interrupted in a folder. */
+        /** @description A restore that was interrupted in a folder, and was ended before other work. */
         RecoveredFolder: {
             /** @description The reason why remains were not cleared up. */
             error?: string | null;
             /** @description The folder. */
             folder: string;
-            /**
-             * @description True if the restore was taken back; false if it had ended and only its remains were cleared
-             *     up.
-             */
+            /** @description True if the restore was undone; false if it had ended and only its remains were cleared up. */
             taken_back: boolean;
         };
         /** @description Interrupted restores. */
@@ -3011,6 +3014,28 @@ export interface components {
             /** @description The time of the last verification before it that found no fault; without it, there was none. */
             whole_at?: string | null;
         };
+        /** @description The effects that a restore would have. */
+        RestorePlanForm: {
+            /** @description The changes of the state, at most 1,000; fewer if they take more than 16 MiB. */
+            changes: components["schemas"]["ChangeForm"][];
+            /** @description The changes to files, and conflicts; present if the scope includes files. */
+            files?: Record<string, unknown> | null;
+            /** @description The current point of the task. */
+            from: components["schemas"]["PlaceForm"];
+            /** @description True if there are more changes. */
+            more: boolean;
+            /**
+             * @description The folder, if a restore was interrupted in it: that one is undone first. `files` is what
+             *     changes then.
+             */
+            recovers?: string | null;
+            /** @description The scope of the restore: `all`, `files` or `state`. */
+            scope: string;
+            /** @description The task. */
+            task: string;
+            /** @description The point that the task would continue from. */
+            to: components["schemas"]["PlaceForm"];
+        };
         /** @description A restore. */
         RestoreRequest: {
             choices?: null | components["schemas"]["ChoicesRequest"];
@@ -3022,23 +3047,6 @@ export interface components {
             scope?: string | null;
             /** @description The address of the point to restore. */
             to: string;
-        };
-        /** @description The effects that a restore would have. */
-        RestorePlanForm: {
-            /** @description The changes of the state, at most 1,000; fewer if they take more than 16 MiB. */
-            changes: components["schemas"]["ChangeForm"][];
-            /** @description The changes to files, and conflicts; present if the scope includes files. */
-            files?: Record<string, unknown> | null;
-            /** @description The current point of the task. */
-            from: components["schemas"]["PlaceForm"];
-            /** @description True if there are more changes. */
-            more: boolean;
-            /** @description The scope of the restore: `all`, `files` or `state`. */
-            scope: string;
-            /** @description The task. */
-            task: string;
-            /** @description The point that the task would continue from. */
-            to: components["schemas"]["PlaceForm"];
         };
         /** @description The result of a restore, an undo, a switch or a redo. */
         RestoredForm: {
@@ -3057,6 +3065,7 @@ export interface components {
             kept?: string[] | null;
             /** @description The lineage that is now active. */
             lineage: components["schemas"]["LineageForm"];
+            recovered?: null | components["schemas"]["RecoveredFolder"];
             /** @description The task after the restore. */
             task: components["schemas"]["TaskForm"];
         };
@@ -3104,6 +3113,23 @@ export interface components {
             /** @description Tasks. */
             tasks: components["schemas"]["Big"];
         };
+        /** @description The plan or the result of a cleanup. `milepost cleanup --json` prints the same. */
+        RetentionForm: {
+            /**
+             * @description The file of the backup, as a path in the store's folder, if the request asked for one and
+             *     something was removed.
+             */
+            backup?: string | null;
+            captures?: null | components["schemas"]["CapturesForm"];
+            /** @description The reason why the captured folders to remove cannot be known. */
+            captures_error?: string | null;
+            /** @description True if nothing was changed. */
+            dry_run: boolean;
+            /** @description The tasks. */
+            tasks: components["schemas"]["RetainedForm"][];
+            /** @description The sums over the tasks. */
+            total: components["schemas"]["RetainedTotal"];
+        };
         /** @description A retention policy, and its scope. Pinned checkpoints are always kept. */
         RetentionRequest: {
             /**
@@ -3141,23 +3167,6 @@ export interface components {
             user?: string | null;
             /** @description A whole number up to 2^64 - 1, or a string of its digits. */
             younger_than_seconds?: string | number | null;
-        };
-        /** @description The plan or the result of a cleanup. `milepost cleanup --json` prints the same. */
-        RetentionForm: {
-            /**
-             * @description The file of the backup, as a path in the store's folder, if the request asked for one and
-             *     something was removed.
-             */
-            backup?: string | null;
-            captures?: null | components["schemas"]["CapturesForm"];
-            /** @description The reason why the captured folders to remove cannot be known. */
-            captures_error?: string | null;
-            /** @description True if nothing was changed. */
-            dry_run: boolean;
-            /** @description The tasks. */
-            tasks: components["schemas"]["RetainedForm"][];
-            /** @description The sums over the tasks. */
-            total: components["schemas"]["RetainedTotal"];
         };
         /** @description An event on one line. */
         RowForm: {
@@ -3242,11 +3251,6 @@ export interface components {
             /** @description The offset before which all events were read. */
             read: components["schemas"]["Big"];
         };
-        /** @description A request for a session: of the request's token, or of a code. */
-        SessionRequest: {
-            /** @description A code of the program that serves. */
-            code?: string | null;
-        };
         /** @description A new session. */
         SessionForm: {
             /** @description True if the user sees and may do everything. */
@@ -3257,6 +3261,11 @@ export interface components {
             session: string;
             /** @description The user. */
             user: string;
+        };
+        /** @description A request for a session: of the request's token, or of a code. */
+        SessionRequest: {
+            /** @description A code of the program that serves. */
+            code?: string | null;
         };
         /** @description The sizes of a share, and what it withholds. */
         SharePlanForm: {
@@ -3448,27 +3457,6 @@ export interface components {
             /** @description The owner. */
             user: string;
         };
-        /** @description A call of a tool, to record before it. */
-        ToolCallRequest: {
-            /** @description Its arguments. */
-            arguments: Record<string, unknown>;
-            /** @description The absolute path of the working directory. */
-            folder: string;
-            /** @description A label for the checkpoint. */
-            label?: string | null;
-            /**
-             * @description Marks a checkpoint only if the last one is older than five minutes: the last capture, if
-             *     files are captured.
-             */
-            only_if_old?: boolean;
-            options?: null | components["schemas"]["CaptureOptions"];
-            /** @description The task. Default: the task named after the folder. It is started if there is none. */
-            task?: string | null;
-            /** @description The tool. */
-            tool: string;
-            /** @description The owner of a task that is started. Default: the caller. */
-            user?: string | null;
-        };
         /** @description A recorded call of a tool. */
         ToolCallForm: {
             /** @description The offset of the call. */
@@ -3490,6 +3478,27 @@ export interface components {
             /** @description The task. */
             task: string;
         };
+        /** @description A call of a tool, to record before it. */
+        ToolCallRequest: {
+            /** @description Its arguments. */
+            arguments: Record<string, unknown>;
+            /** @description The absolute path of the working directory. */
+            folder: string;
+            /** @description A label for the checkpoint. */
+            label?: string | null;
+            /**
+             * @description Marks a checkpoint only if the last one is older than five minutes: the last capture, if
+             *     files are captured.
+             */
+            only_if_old?: boolean;
+            options?: null | components["schemas"]["CaptureOptions"];
+            /** @description The task. Default: the task named after the folder. It is started if there is none. */
+            task?: string | null;
+            /** @description The tool. */
+            tool: string;
+            /** @description The owner of a task that is started. Default: the caller. */
+            user?: string | null;
+        };
         /** @description The checkpoint after a call. */
         ToolMark: {
             /** @description The capture before the call, to compare with. */
@@ -3502,6 +3511,19 @@ export interface components {
             metadata?: Record<string, unknown> | null;
             /** @description The parts of the folder to capture. */
             options?: components["schemas"]["CaptureOptions"];
+        };
+        /** @description A recorded return of a tool. */
+        ToolReturnForm: {
+            after?: null | components["schemas"]["CheckpointForm"];
+            changes?: null | components["schemas"]["FileCounts"];
+            left_out?: null | components["schemas"]["LeftOutForm"];
+            /**
+             * Format: int32
+             * @description The lineage that is active now, if it is another one: then no checkpoint is marked.
+             */
+            moved_to?: number | null;
+            /** @description The id of the capture after it, if files were captured. */
+            root?: string | null;
         };
         /** @description The return of a tool, to record after it. */
         ToolReturnRequest: {
@@ -3521,19 +3543,6 @@ export interface components {
             task: string;
             /** @description The tool. */
             tool: string;
-        };
-        /** @description A recorded return of a tool. */
-        ToolReturnForm: {
-            after?: null | components["schemas"]["CheckpointForm"];
-            changes?: null | components["schemas"]["FileCounts"];
-            left_out?: null | components["schemas"]["LeftOutForm"];
-            /**
-             * Format: int32
-             * @description The lineage that is active now, if it is another one: then no checkpoint is marked.
-             */
-            moved_to?: number | null;
-            /** @description The id of the capture after it, if files were captured. */
-            root?: string | null;
         };
         /** @description A lineage whose beginning is trimmed. */
         TrimmedForm: {
@@ -3605,13 +3614,6 @@ export interface components {
             /** @description The number of turns in the part that was read. */
             total: components["schemas"]["Big"];
         };
-        /** @description A restore to undo. */
-        UndoRequest: {
-            /** @description The folder and the decisions about its paths. */
-            files?: components["schemas"]["FolderRequest"];
-            /** @description The id of the task. */
-            task: string;
-        };
         /** @description The folder of an undo that takes files back. */
         UndoFolderRequest: {
             /** @default null */
@@ -3621,6 +3623,13 @@ export interface components {
              * @default null
              */
             folder: string | null;
+        };
+        /** @description A restore to undo. */
+        UndoRequest: {
+            /** @description The folder and the decisions about its paths. */
+            files?: components["schemas"]["FolderRequest"];
+            /** @description The id of the task. */
+            task: string;
         };
         /** @description Result of a removal of checkpoints by a query. */
         UnmarkedForm: {
@@ -3654,17 +3663,6 @@ export interface components {
             /** @description The owner. */
             user: string;
         };
-        /** @description The scope of a verification. */
-        VerifyRequest: {
-            /** @description Acknowledge the repairs in the answer: later verifications do not count them. */
-            acknowledge?: boolean;
-            /** @description An earlier anchor, to compare the whole store with. */
-            anchor?: Record<string, unknown> | null;
-            /** @description Also fold every lineage from its beginning and compare the result with the snapshots. */
-            states?: boolean;
-            /** @description One task. Default: the whole store. */
-            task?: string | null;
-        };
         /** @description The result of a verification. `milepost verify --json` prints the same. */
         VerifyForm: {
             /** @description Blocks read. */
@@ -3691,6 +3689,17 @@ export interface components {
             snapshots: components["schemas"]["Big"];
             /** @description Tasks. */
             tasks: components["schemas"]["Big"];
+        };
+        /** @description The scope of a verification. */
+        VerifyRequest: {
+            /** @description Acknowledge the repairs in the answer: later verifications do not count them. */
+            acknowledge?: boolean;
+            /** @description An earlier anchor, to compare the whole store with. */
+            anchor?: Record<string, unknown> | null;
+            /** @description Also fold every lineage from its beginning and compare the result with the snapshots. */
+            states?: boolean;
+            /** @description One task. Default: the whole store. */
+            task?: string | null;
         };
     };
     responses: never;
