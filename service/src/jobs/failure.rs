@@ -74,7 +74,11 @@ impl fmt::Display for JobFailure {
         match &self.remedy {
             Some(Remedy::Recover { task }) if self.error.kind() == ErrorKind::Conflict => {
                 let task = word(task);
-                write!(f, ": `milepost recover {task}` with `--keep-mine` or `--theirs` decides")
+                write!(
+                    f,
+                    ": `milepost recover {task} --keep-mine PATH` leaves what is there, and \
+                     `milepost recover {task} --theirs PATH` puts back what was there before"
+                )
             }
             Some(Remedy::Recover { task }) => {
                 write!(f, ": `milepost recover {}` undoes it", word(task))
