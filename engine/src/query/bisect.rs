@@ -49,7 +49,7 @@ pub enum Verdict {
 /// for step in 1..=20 {
 ///     run.append(StepStarted { step, ..Default::default() })?;
 /// }
-/// let mut bisect = engine.query().bisect(None, &view.point("tuning")?)?;
+/// let mut bisect = engine.query().bisect(None, &engine.point("tuning")?)?;
 /// bisect.run(&engine, |_, state| {
 ///     let late = state.step.as_ref().is_some_and(|step| step.number > 12);
 ///     Ok::<_, milepost::Error>(if late { Verdict::Bad } else { Verdict::Good })
