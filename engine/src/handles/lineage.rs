@@ -26,9 +26,9 @@ use crate::history::point::Point;
 
 /// A handle on one lineage. Cheap to clone.
 ///
-/// A handle taken by name ([`crate::Task::lineage_named`], [`View::branch`]) is independent of
-/// the active lineage. A handle taken through a [`crate::Task`] has the epoch of the activation:
-/// after a restore its appends are `Conflict`.
+/// A handle taken by name ([`crate::Task::lineage_named`], [`View::branch`](crate::View::branch))
+/// is independent of the active lineage. A handle taken through a [`crate::Task`] has the epoch of
+/// the activation: after a restore its appends are `Conflict`.
 #[derive(Debug, Clone)]
 pub struct Lineage {
     engine: Engine,

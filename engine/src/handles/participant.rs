@@ -81,7 +81,7 @@ impl CaptureContext<'_> {
     ///
     /// # Errors
     ///
-    /// As [`View::run_state`].
+    /// As [`View::run_state`](crate::View::run_state).
     pub fn known(&self) -> Result<Option<Hash>> {
         self.engine.last_capture(self.task)
     }
@@ -92,7 +92,7 @@ impl CaptureContext<'_> {
     ///
     /// # Errors
     ///
-    /// As [`View::run_state`].
+    /// As [`View::run_state`](crate::View::run_state).
     pub fn named(&self) -> Result<Option<Hash>> {
         let head = self.task.point(self.task.head()?.next)?;
         self.engine.workspace_at(&head)

@@ -34,8 +34,8 @@ impl View {
     ///
     /// # Errors
     ///
-    /// `NotFound`: no reducer of that name is registered, see [`Options::reducer`]. Others as
-    /// [`View::state`].
+    /// `NotFound`: no reducer of that name is registered, see
+    /// [`Options::reducer`](crate::Options::reducer). Others as [`View::state`].
     pub fn encoded_state(&self, reducer: &str, point: &Point) -> Result<Vec<u8>> {
         self.shown(point)?;
         let mut registered = self.inner.options.reducers.iter();
@@ -50,7 +50,7 @@ impl View {
     }
 
     /// Returns the state of a point, folded by the built-in reducer. States of checkpoints are
-    /// cached: see [`Options::keep_states`].
+    /// cached: see [`Options::keep_states`](crate::Options::keep_states).
     ///
     /// # Errors
     ///

@@ -17,7 +17,8 @@ use crate::history::lists::TaskInfo;
 /// A handle on a task, and on the lineage that was active when it was taken. Cheap to clone.
 ///
 /// After a restore of the task another lineage is active. Writes through this handle then fail with
-/// `Conflict`, and the error's detail names that lineage. [`View::task`] returns a new handle.
+/// `Conflict`, and the error's detail names that lineage. [`View::task`](crate::View::task) returns
+/// a new handle.
 ///
 /// A task dereferences to this lineage, for its head, events, points, appends and marks.
 #[derive(Debug, Clone)]
@@ -78,7 +79,8 @@ impl Task {
         self.lineage.task()
     }
 
-    /// Returns the reader of the sequences in its states: see [`View::chunks`].
+    /// Returns the reader of the sequences in its states: see
+    /// [`View::chunks`](crate::View::chunks).
     pub fn chunks(&self) -> std::sync::Arc<dyn milepost_replay::Chunks> {
         self.engine().chunks()
     }
@@ -101,7 +103,7 @@ impl Task {
     ///
     /// # Errors
     ///
-    /// As [`View::run_state`].
+    /// As [`View::run_state`](crate::View::run_state).
     pub fn state(&self) -> Result<RunState> {
         let point = self.point(self.head()?.next)?;
         self.engine().run_state(&point)
@@ -124,7 +126,7 @@ impl Task {
     ///
     /// # Errors
     ///
-    /// As [`View::run_state`]; each message, as it is read, `Corrupt`.
+    /// As [`View::run_state`](crate::View::run_state); each message, as it is read, `Corrupt`.
     pub fn messages(&self) -> Result<Messages> {
         Ok(Messages::new(self.state()?.messages, self.chunks()))
     }

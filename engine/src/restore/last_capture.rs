@@ -109,26 +109,26 @@ impl Captures<'_> {
     ///
     /// # Errors
     ///
-    /// As [`View::run_state`].
+    /// As [`View::run_state`](crate::View::run_state).
     pub fn at(&self, point: &Point) -> Result<Option<Hash>> {
         self.engine.workspace_at(point)
     }
 
     /// Returns the root of the last capture of a task's folder. Usually that is the last one before
-    /// the head. A [switch](View::switch), a redo, and an undo of the state leave the files as
-    /// they are: until the next capture, the last one is that of the lineage before. For a handle
-    /// on another lineage than the active one, it is the last one before the head of that.
+    /// the head. A [switch](crate::View::switch), a redo, and an undo of the state leave the files
+    /// as they are: until the next capture, the last one is that of the lineage before. For a
+    /// handle on another lineage than the active one, it is the last one before the head of that.
     ///
     /// # Errors
     ///
-    /// As [`View::run_state`].
+    /// As [`View::run_state`](crate::View::run_state).
     pub fn last(&self, task: &Task) -> Result<Option<Hash>> {
         self.engine.last_capture(task)
     }
 
     /// Returns the activations that left the files of the folder as they were, in order: each
-    /// [switch](View::switch), redo and undo of the state after which the activated lineage names
-    /// another capture than the folder's last one.
+    /// [switch](crate::View::switch), redo and undo of the state after which the activated lineage
+    /// names another capture than the folder's last one.
     ///
     /// # Errors
     ///
@@ -155,8 +155,8 @@ impl Captures<'_> {
 
 impl Task {
     /// Returns the lineage whose head names the last capture of the folder. It is another one than
-    /// the active lineage after a [switch](View::switch), a redo or an undo of the state, until
-    /// the next capture.
+    /// the active lineage after a [switch](crate::View::switch), a redo or an undo of the state,
+    /// until the next capture.
     ///
     /// # Errors
     ///

@@ -19,7 +19,8 @@ pub struct Restores<'a> {
 
 impl Engine {
     /// Returns the operations on pending and past restores, and on the participants of tasks.
-    /// [`View::restore`] and [`View::undo`] make new restores.
+    /// [`View::restore`](crate::View::restore) and [`View::undo`](crate::View::undo) make new
+    /// restores.
     pub fn restores(&self) -> Restores<'_> {
         Restores { engine: self }
     }

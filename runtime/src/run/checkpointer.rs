@@ -156,7 +156,7 @@ impl Checkpointer {
     ///
     /// # Errors
     ///
-    /// As [`Lineage::append`].
+    /// As [`Lineage::append`](milepost::Lineage::append).
     pub fn append(&self, task: &Task, append: Append, reported: Reported) -> Result<Appended> {
         let watched = self.watched(task);
         let Some((occasion, about)) = occasion(&append) else {

@@ -264,8 +264,8 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// As [`Lineage::submit`]. `Invalid`: the run has a failover engine, whose held appends have no
-    /// ticket.
+    /// As [`Lineage::submit`](milepost::Lineage::submit). `Invalid`: the run has a failover engine,
+    /// whose held appends have no ticket.
     pub fn submit(&self, append: impl Into<Append>) -> Result<Ticket> {
         if self.shared.options.failover.is_some() {
             return Err(Error::invalid("a run on a failover engine appends, and has no tickets"));
@@ -278,7 +278,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// As [`Lineage::append`].
+    /// As [`Lineage::append`](milepost::Lineage::append).
     pub fn append(&self, append: impl Into<Append>) -> Result<Accepted> {
         self.shared.write(self.shared.in_context(append.into()))
     }
@@ -287,7 +287,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// As [`Lineage::append`].
+    /// As [`Lineage::append`](milepost::Lineage::append).
     pub fn start_step(&self, started: StepStarted) -> Result<Accepted> {
         let step = started.step;
         let accepted = self.append(started)?;
@@ -300,7 +300,8 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// As [`Lineage::append`], and errors of the checkpoint unless the run continues without it.
+    /// As [`Lineage::append`](milepost::Lineage::append), and errors of the checkpoint unless the
+    /// run continues without it.
     pub fn finish_step(&self, finished: StepFinished) -> Result<Option<Checkpoint>> {
         let step = finished.step;
         let about = json!({"step": step});
