@@ -1,5 +1,7 @@
 //! Words of a command that is printed to be pasted into a shell.
 
+use std::fmt::Write as _;
+
 /// Returns bytes, such as an address or a path, as one word of a shell, without control characters.
 /// Bytes that are not printable are escaped as Bash, Zsh and POSIX 2024 read it.
 ///
@@ -32,9 +34,28 @@ fn is_bare(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('-')
 }
 
+/// Returns a task's id as in an address. All that a shell would interpret is percent-encoded too,
+/// so that a command that contains it can be copied.
+pub fn task(task: &str) -> String {
+    let mut out = String::with_capacity(task.len());
+    let mut buffer = [0; 4];
+    for c in task.chars() {
+        let plain = c.is_alphanumeric() || "._:+=,".contains(c) || (c == '-' && !out.is_empty());
+        if plain || !(c.is_ascii() || c.is_whitespace() || c.is_control()) {
+            out.push(c);
+            continue;
+        }
+        for byte in c.encode_utf8(&mut buffer).bytes() {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
-    use super::word;
+    use super::{task, word};
 
     #[test]
     fn a_word_is_quoted_if_a_shell_would_read_it_in_another_way() {
@@ -49,5 +70,6 @@ mod tests {
         ] {
             assert_eq!(word(bytes), quoted);
         }
+        assert_eq!(task("-x y/'\u{e9}"), "%2Dx%20y%2F%27\u{e9}");
     }
 }

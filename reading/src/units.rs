@@ -5,7 +5,24 @@ pub fn duration(us: u64) -> String {
     match us {
         0..10_000 => format!("{:.2} ms", us as f64 / 1e3),
         10_000..1_000_000 => format!("{:.0} ms", us as f64 / 1e3),
-        _ => format!("{:.2} s", us as f64 / 1e6),
+        1_000_000..100_000_000 => format!("{:.2} s", us as f64 / 1e6),
+        _ => seconds(us),
+    }
+}
+
+/// Returns a cost with three significant digits, for people.
+pub fn cost(cost: f64, currency: Option<&str>) -> String {
+    let digits = if cost >= 100.0 {
+        0
+    } else if cost >= 1.0 {
+        2
+    } else {
+        3
+    };
+    match currency {
+        Some("USD") => format!("${cost:.digits$}"),
+        None => format!("{cost:.digits$}"),
+        Some(other) => format!("{cost:.digits$} {other}"),
     }
 }
 
@@ -89,6 +106,12 @@ mod tests {
     fn durations_sizes_and_numbers_read_well() {
         assert_eq!(duration(230), "0.23 ms");
         assert_eq!(duration(1_500_000), "1.50 s");
+        assert_eq!(duration(5_400_000_000), "90 min");
+        assert_eq!(cost(0.0042, Some("USD")), "$0.004");
+        assert_eq!(
+            (cost(12.5, Some("EUR")), cost(512.4, None)),
+            ("12.50 EUR".into(), "512".into())
+        );
         assert_eq!(size(1 << 20), "1.0 MiB");
         assert_eq!(size(12), "12 B");
         assert_eq!(count(1, "event"), "1 event");

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use milepost_api::{LineageSummaryForm, Listed, SummaryForm, UsageForm};
+use milepost_reading::units;
 
 use super::checkpoints::of_cursor;
 use super::command::{CliCommand, Examples, Needs, Run};
@@ -235,7 +236,7 @@ fn total(all: &[SummaryForm]) -> String {
     let is_one = costs().all(|usage| Some(usage.currency.as_deref()) == first);
     if let (Some(currency), true) = (first, is_one) {
         let sum = costs().filter_map(|usage| usage.cost).sum();
-        parts.push(format!("cost {}", cost_text(sum, currency)));
+        parts.push(format!("cost {}", units::cost(sum, currency.map(printable).as_deref())));
     }
     parts.join(", ")
 }
@@ -250,21 +251,5 @@ fn number(number: u64) -> String {
 
 fn cost(usage: Option<&UsageForm>) -> String {
     let cost = usage.and_then(|usage| Some((usage.cost?, usage.currency.as_deref())));
-    cost.map_or_else(none, |(cost, currency)| cost_text(cost, currency))
-}
-
-/// Returns a cost with three digits that count.
-fn cost_text(cost: f64, currency: Option<&str>) -> String {
-    let digits = if cost >= 100.0 {
-        0
-    } else if cost >= 1.0 {
-        2
-    } else {
-        3
-    };
-    match currency {
-        Some("USD") => format!("${cost:.digits$}"),
-        None => format!("{cost:.digits$}"),
-        Some(other) => format!("{cost:.digits$} {}", printable(other)),
-    }
+    cost.map_or_else(none, |(cost, currency)| units::cost(cost, currency.map(printable).as_deref()))
 }

@@ -17,23 +17,7 @@ pub fn short_id(id: &CheckpointId) -> String {
     id.to_string().chars().take(DIGITS).collect()
 }
 
-/// Returns a task's id as in an address. All that a shell would interpret is percent-encoded too,
-/// so that a command that contains it can be copied.
-pub fn encode(task: &str) -> String {
-    let mut out = String::with_capacity(task.len());
-    let mut buffer = [0; 4];
-    for c in task.chars() {
-        let plain = c.is_alphanumeric() || "._:+=,".contains(c) || (c == '-' && !out.is_empty());
-        if plain || !(c.is_ascii() || c.is_whitespace() || c.is_control()) {
-            out.push(c);
-            continue;
-        }
-        for byte in c.encode_utf8(&mut buffer).bytes() {
-            let _ = write!(out, "%{byte:02X}");
-        }
-    }
-    out
-}
+pub use milepost_reading::shell::task as encode;
 
 /// Percent-encodes a text for a part of the fragment of an address of the page.
 pub fn fragment(text: &str) -> String {

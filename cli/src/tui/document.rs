@@ -4,6 +4,7 @@ use milepost::reading::row;
 use milepost::state::MessageRange;
 use milepost::{Body, ErrorKind};
 use milepost_api::{EventForm, PointForm, TurnForm, UsageForm};
+use milepost_reading::units;
 
 use super::metrics::value_text;
 use super::task::{DocumentKey, Tab, TaskView};
@@ -144,11 +145,10 @@ pub fn usage(usage: Option<&UsageForm>) -> String {
         return "tokens not recorded".into();
     };
     let tokens = usage.tokens().map(|tokens| format!("{} tokens", grouped(tokens)));
-    let cost = usage.cost.map(|cost| {
-        format!("cost {cost:.4} {}", printable(usage.currency.as_deref().unwrap_or_default()))
-    });
+    let currency = usage.currency.as_deref().map(printable);
+    let cost = usage.cost.map(|cost| format!("cost {}", units::cost(cost, currency.as_deref())));
     let parts: Vec<String> = tokens.into_iter().chain(cost).collect();
-    parts.join(", ").trim_end().to_owned()
+    parts.join(", ")
 }
 
 /// Adds an event: a line about it, and its text.

@@ -170,12 +170,21 @@ impl Append {
     }
 
     /// Returns `true` if captures precede the events.
-    pub(crate) fn is_after_capture(&self) -> bool {
+    pub fn is_after_capture(&self) -> bool {
         self.after_capture
     }
 
+    /// Refuses keys of single events that are not looked up.
+    pub(crate) fn check_looked_up(&self) -> Result<()> {
+        if self.event_keys.as_ref().is_some_and(|keys| keys.new_up_to.is_none()) {
+            let why = "keys of single events are looked up first: use append";
+            return Err(Error::invalid(why));
+        }
+        Ok(())
+    }
+
     /// Refuses captures before an append that has a key or a mark.
-    pub(crate) fn check_capture(&self) -> Result<()> {
+    fn check_capture(&self) -> Result<()> {
         if self.after_capture && (self.has_key() || self.mark.is_some()) {
             let why = "captures precede an append without a mark and without an idempotency key";
             return Err(Error::invalid(why));
@@ -304,10 +313,7 @@ impl Append {
         event_max: usize,
     ) -> Result<()> {
         self.check()?;
-        if self.event_keys.as_ref().is_some_and(|keys| keys.new_up_to.is_none()) {
-            let why = "keys of single events are looked up first: use append";
-            return Err(Error::invalid(why));
-        }
+        self.check_looked_up()?;
         let mut header = self.context.header(to.caller(), 0, now_us);
         // Events of one append differ only in kind: the header is encoded again when the kind
         // changes.
@@ -376,6 +382,7 @@ impl Append {
 
     pub(crate) fn check(&self) -> Result<()> {
         self.check_event_keys()?;
+        self.check_capture()?;
         if self.bodies.is_empty() {
             return Err(Error::invalid("an append without events"));
         }

@@ -54,7 +54,7 @@ impl Lineage {
         let append = append.into_append();
         match append.is_each_keyed() {
             true => self.append_each(&append),
-            false => self.append_observed(&append).map(|committed| committed.appended),
+            false => self.append_observed(append).map(|committed| committed.appended),
         }
     }
 
@@ -65,7 +65,7 @@ impl Lineage {
     ///
     /// As [`Lineage::append`]. `Invalid`: each event has its own key.
     pub fn append_marked(&self, append: impl Into<Append>, mark: Mark) -> Result<Checkpoint> {
-        let committed = self.append_observed(&append.into().mark(mark))?;
+        let committed = self.append_observed(Cow::Owned(append.into().mark(mark)))?;
         self.checkpoint_behind(committed)
     }
 
@@ -111,6 +111,9 @@ impl Lineage {
     /// As [`Lineage::append`]. `Invalid`: the label or metadata is not allowed, or the offset is
     /// past the head. `NotFound`: retention trimmed the offset.
     pub fn checkpoint(&self, mark: Mark) -> Result<Checkpoint> {
+        if let Some(marked) = self.marked_already(&mark)? {
+            return Ok(marked);
+        }
         match self.calls_at_checkpoints() {
             true => self.as_task()?.checkpoint_observed(mark),
             false => self.checkpoint_unobserved(mark),
@@ -131,19 +134,29 @@ impl Lineage {
         Task::on(self.engine(), self)
     }
 
-    /// Returns the task if the append calls its hooks or participants.
+    /// Returns the task if the append calls its hooks or participants. A repetition calls none.
     fn observed(&self, append: &Append) -> Result<Option<Task>> {
-        append.check_capture()?;
         let is_asked = append.is_after_capture() || append.mark_given().is_some();
-        (is_asked && self.calls_at_checkpoints()).then(|| self.as_task()).transpose()
+        if !is_asked {
+            return Ok(None);
+        }
+        append.check()?;
+        append.check_looked_up()?;
+        if !self.calls_at_checkpoints() {
+            return Ok(None);
+        }
+        match append.key_given() {
+            Some(key) if self.appended_under(key)?.is_some() => Ok(None),
+            _ => self.as_task().map(Some),
+        }
     }
 
     /// Appends events with the captures for their checkpoint, and returns the mark too.
-    pub(crate) fn append_observed(&self, append: &Append) -> Result<Committed> {
-        match self.observed(append)? {
-            None => self.append_unobserved(append),
+    pub(crate) fn append_observed(&self, append: Cow<'_, Append>) -> Result<Committed> {
+        match self.observed(&append)? {
+            None => self.append_unobserved(&append),
             Some(task) => {
-                let (append, _captured) = task.with_captures(append.clone())?;
+                let (append, _captured) = task.with_captures(append.into_owned())?;
                 task.append_uncaptured(&append)
             }
         }
@@ -201,9 +214,6 @@ impl Task {
 
     /// Marks a checkpoint with captures of the participants.
     fn checkpoint_observed(&self, mark: Mark) -> Result<Checkpoint> {
-        if let Some(marked) = self.marked_already(&mark)? {
-            return Ok(marked);
-        }
         // A capture of the present state does not belong to an earlier point.
         let mut captured = match mark.is_of_the_head() {
             true => self.engine().captured(self, |name| mark.asks(name))?,

@@ -1,5 +1,7 @@
 //! Appends of which each event has its own key: see [`Append::each_keyed`].
 
+use std::borrow::Cow;
+
 use milepost_codec::{Error, Head, Offset, Result};
 
 use crate::commit::append::Append;
@@ -27,7 +29,7 @@ impl Lineage {
             if rest.bodies().is_empty() {
                 return self.all_known(append, &given, &uses);
             }
-            match self.append_observed(&rest) {
+            match self.append_observed(Cow::Owned(rest)) {
                 Err(error) if is_key_used(&error) => {}
                 Err(error) => return Err(error),
                 Ok(Committed { appended, .. }) => {

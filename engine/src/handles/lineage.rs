@@ -107,6 +107,11 @@ impl Lineage {
         self.task
     }
 
+    /// Returns the activation that appends have to be of.
+    pub(super) fn epoch(&self) -> Option<Epoch> {
+        self.epoch
+    }
+
     pub(crate) fn origin(&self) -> Origin {
         self.origin
     }

@@ -61,7 +61,9 @@ impl Task {
 
     /// Creates a handle on the task of this lineage, on the lineage itself.
     pub(crate) fn on(engine: &Engine, lineage: &Lineage) -> Result<Self> {
-        Ok(Self { lineage: lineage.clone(), ..Self::of(engine, lineage.task())? })
+        let active = Self::of(engine, lineage.task())?;
+        let epoch = lineage.epoch().unwrap_or(active.epoch);
+        Ok(Self { lineage: lineage.clone(), epoch, ..active })
     }
 
     /// Returns the task's id, chosen by the caller.

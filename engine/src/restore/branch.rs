@@ -85,8 +85,8 @@ impl View {
     /// # Errors
     ///
     /// As [`View::branch`] and [`Lineage::append`]. `Invalid`: the append expects a head, or
-    /// changes the control of the run, or each event has its own key, or a hook refuses the
-    /// checkpoint.
+    /// changes the control of the run, is after a capture, or each event has its own key, or a hook
+    /// refuses the checkpoint.
     pub fn branch_with(
         &self,
         point: &Point,
@@ -174,6 +174,10 @@ impl Engine {
         let inner = &self.inner;
         if append.expected().is_some() || append.control_changes().next().is_some() {
             let why = "the first append to a branch expects no head and changes no control";
+            return Err(Error::invalid(why));
+        }
+        if append.is_after_capture() {
+            let why = "the first append to a branch follows no capture: the folder is of another";
             return Err(Error::invalid(why));
         }
         if append.is_each_keyed() {

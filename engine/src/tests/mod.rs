@@ -7,6 +7,7 @@ mod dropped;
 mod each_keyed;
 mod forked;
 mod locks;
+mod observed;
 mod refusals;
 mod summaries;
 mod switch;

@@ -122,6 +122,7 @@ impl FailoverEngine {
     /// # Errors
     ///
     /// - Errors of [`Lineage::append`](milepost::Lineage::append) other than a failure of the disk.
+    /// - `Invalid`: the append is [after a capture](milepost::Append::after_capture).
     /// - `Poisoned` or `Unavailable`, the failure itself: the held appends exceed the limit, or the
     ///   append expects a head.
     pub fn append(&self, task: &str, append: impl Into<Append>) -> Result<Accepted> {
@@ -143,6 +144,10 @@ impl FailoverEngine {
         write: impl Fn(&HeldAppend, &Task) -> Result<T>,
     ) -> Result<Written<T>> {
         self.inner.owner.check()?;
+        if held.append.is_after_capture() {
+            let why = "an append that may be held in memory follows no capture";
+            return Err(Error::invalid(why));
+        }
         self.inner.set_key(&mut held);
         let unavailable = |cause: &str| Error::new(ErrorKind::Unavailable, cause.to_owned());
         loop {

@@ -70,25 +70,25 @@ impl fmt::Display for JobFailure {
             let path = field("path").map_or_else(String::new, |path| format!("`{path}`: "));
             write!(f, "; {path}{}", field("text").unwrap_or_default())?;
         }
-        let word = |text: &String| shell::word(text.as_bytes());
         match &self.remedy {
             Some(Remedy::Recover { task }) if self.error.kind() == ErrorKind::Conflict => {
-                let task = word(task);
+                let task = shell::task(task);
                 write!(
                     f,
-                    ": `milepost recover {task} --keep-mine PATH` leaves what is there, and \
-                     `milepost recover {task} --theirs PATH` puts back what was there before"
+                    ": `milepost recover {task} --files DIR --keep-mine PATH` leaves what is there, \
+                     and `milepost recover {task} --files DIR --theirs PATH` puts back what was \
+                     there before"
                 )
             }
             Some(Remedy::Recover { task }) => {
-                write!(f, ": `milepost recover {}` undoes it", word(task))
+                write!(f, ": `milepost recover {}` undoes it", shell::task(task))
             }
             Some(Remedy::NameBegun { task, folder: Some(folder) }) => {
-                let (task, folder) = (word(task), shell::word(folder.as_bytes()));
+                let (task, folder) = (shell::task(task), shell::word(folder.as_bytes()));
                 write!(f, ": `milepost recover {task} --files {folder}` undoes it")
             }
             Some(Remedy::NameBegun { task, folder: None }) => {
-                let task = word(task);
+                let task = shell::task(task);
                 write!(
                     f,
                     ": `milepost recover {task} --files DIR` undoes it where the folder was moved, \

@@ -71,7 +71,7 @@ pub use failure::{JobFailure, Result, recovered_text};
 pub use folder::place;
 pub use own::{is_own, is_trusted};
 pub use recovery::{Recovered, begun_in, recover};
-pub(crate) use restore::{FolderRestore, restored_no_files};
+pub(crate) use restore::{FolderRestore, took_no_files};
 pub use told::{Listener, Told};
 
 /// Runs a job to its end. `user` owns the tasks that it starts, unless it names another user.

@@ -133,10 +133,10 @@ pub(crate) fn blocked(engine: &Engine, restore: &PendingRestore) -> Result<JobFa
     let folder = begun_in(restore);
     let shown = folder.as_ref().map_or_else(String::new, |it| format!(" in {}", it.display()));
     let (why, remedy) = match folder {
+        Some(folder) if !folder.is_dir() => (", which is no folder now", name(None)),
         Some(folder) if !is_own(engine, task)? => {
             (", and is undone only on request", name(Some(named(&folder))))
         }
-        Some(folder) if !folder.is_dir() => (", which is no folder now", name(None)),
         Some(_) if where_it_was(restore).is_none() => (", which is another folder now", name(None)),
         _ => ("", recover),
     };

@@ -37,8 +37,7 @@ pub(crate) fn undo(engine: &Engine, asked: &UndoRequest, told: Told<'_>) -> Resu
 fn state_only(engine: &Engine, task: &Task, asked: &UndoRequest) -> Result<JobResult> {
     let id = task.id();
     if asked.files.is_given() {
-        recovery::first(engine, task, None)?;
-        return Err(restored_no_files(id));
+        return Err(took_no_files(engine, task));
     }
     let recovered = recovery::recover(engine, task, None)?;
     let form = state_form(id, recovered.folder);
@@ -129,6 +128,12 @@ impl<'a> FolderRestore<'a> {
     /// task was interrupted in another folder. Errors of the workspace and the engine. After a
     /// recovery, the result of each error names it.
     pub(crate) fn run(&mut self, told: Told<'_>) -> Result<RestoreReport> {
+        self.choices.check()?;
+        recovery::first(self.engine, &self.task, Some(&self.workspace))?;
+        // A restore that is refused creates no folder.
+        if folder::is_gone(self.workspace.folder()) {
+            self.refuse_conflicts(&self.planned()?)?;
+        }
         let at = (&self.workspace, &self.choices);
         let recovered = recovery::recover_in(self.engine, &self.task, at)?;
         self.recovered = recovered.folder;
@@ -235,8 +240,17 @@ fn nothing_more(task: &str) -> JobFailure {
     JobFailure::new(ErrorKind::Conflict, text).remedy(remedy)
 }
 
+/// Returns the failure of an undo with a folder of a restore that took no files. An interrupted
+/// restore is named first.
+pub(crate) fn took_no_files(engine: &Engine, task: &Task) -> JobFailure {
+    match recovery::first(engine, task, None) {
+        Err(blocked) => blocked,
+        Ok(_) => restored_no_files(task.id()),
+    }
+}
+
 /// Returns the failure of an undo with a folder after a restore without one.
-pub(crate) fn restored_no_files(task: &str) -> JobFailure {
+fn restored_no_files(task: &str) -> JobFailure {
     let text = format!("the last restore of {task} took no files back");
     JobFailure::new(ErrorKind::Invalid, text).remedy(Remedy::UndoState { task: task.to_owned() })
 }

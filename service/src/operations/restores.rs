@@ -15,7 +15,7 @@ use milepost_workspace::Snapshot;
 
 use crate::error::OperationResult;
 use crate::forms;
-use crate::jobs::{FolderRestore, restored_no_files};
+use crate::jobs::{FolderRestore, took_no_files};
 use crate::serve::Serve;
 use crate::view::View;
 
@@ -122,7 +122,7 @@ fn undo_folder<'a>(
     }
     let engine = view.whole(UNDO_FILES)?;
     if !takes_files {
-        return Err(restored_no_files(task).into());
+        return Err(took_no_files(engine, &engine.task(task)?).into());
     }
     if asked.folder.is_none() {
         let text = "`choices` are about a folder: name it in `folder`";

@@ -68,8 +68,12 @@ impl Choices {
         self
     }
 
-    /// Checks the choices. `Invalid`: both were chosen for one path.
-    pub(crate) fn check(&self) -> Result<()> {
+    /// Checks the choices.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`: both were chosen for one path.
+    pub fn check(&self) -> Result<()> {
         match self.theirs.iter().find(|path| self.keep_mine.contains(path)) {
             None => Ok(()),
             Some(path) => Err(Error::invalid(format!(

@@ -84,7 +84,8 @@ impl AlertKind {
 ///
 /// A `before` method may refuse. Then nothing happens, and the caller gets `Invalid` with the
 /// hook's name ([`Detail::Refused`]) and its reason. A hook that panics is logged; a `before`
-/// method that panics refuses nothing.
+/// method that panics refuses nothing. A method that marks a checkpoint of the task is called again
+/// for that one.
 ///
 /// ```
 /// use std::sync::Arc;
