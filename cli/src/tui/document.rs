@@ -340,6 +340,6 @@ mod tests {
         assert_eq!(usage(None), "tokens not recorded");
         let form = serde_json::json!({"input": "1200", "output": "34", "cost": 0.5});
         let form: UsageForm = serde_json::from_value(form).unwrap();
-        assert_eq!(usage(Some(&form)), "1,234 tokens, cost 0.5000");
+        assert_eq!(usage(Some(&form)), "1,234 tokens, cost 0.500");
     }
 }

@@ -26,8 +26,12 @@ fn captured(names: &[&str]) -> Place {
 /// Asks for the plan of a roll back with files to the first capture.
 fn rolling_back_files(place: &Place) -> Terminal {
     let mut terminal = Terminal::of(place, "tui essay@one", WIDE);
+    // The turns are read: the key goes from the step to its first event.
+    terminal.wait_for("@1 to @7");
     terminal.press("v");
     terminal.wait_for("[Events]");
+    terminal.press(":9\r");
+    terminal.wait_for("10 of 12");
     terminal.press("r");
     terminal.wait_for("f with files");
     terminal.press("f");

@@ -137,6 +137,7 @@ fn what_is_there_stays_when_the_program_that_has_the_store_ends() {
     let serving = Serving::of(&place);
     let mut terminal = Terminal::of(&place, "tui essay", USUAL);
     terminal.wait_for("4 of 4");
+    terminal.wait_for("cat 4.md");
     drop(serving);
     // The bottom line has the failure in the place of the keys.
     terminal.wait("a failure", |screen| {
