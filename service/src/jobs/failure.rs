@@ -75,9 +75,9 @@ impl fmt::Display for JobFailure {
                 let task = shell::task(task);
                 write!(
                     f,
-                    ": `milepost recover {task} --files DIR --keep-mine PATH` leaves what is there, \
-                     and `milepost recover {task} --files DIR --theirs PATH` puts back what was \
-                     there before"
+                    ": `milepost recover {task} --files DIR --keep-mine PATH` leaves what is \
+                     there, and `milepost recover {task} --files DIR --theirs PATH` puts back \
+                     what was there before"
                 )
             }
             Some(Remedy::Recover { task }) => {
