@@ -37,8 +37,8 @@ impl Lineage {
     /// the engine's hooks before and after it, and is preceded by captures of the participants of
     /// the task.
     ///
-    /// Of [events with a key each](Append::each_keyed) those that are new are appended, and the
-    /// result has the place of each.
+    /// If [each event has its own key](Append::each_keyed), only new events are appended, and the
+    /// result has the place of each event.
     ///
     /// # Errors
     ///
@@ -75,8 +75,8 @@ impl Lineage {
     ///
     /// # Errors
     ///
-    /// `Invalid` and `Unavailable` as [`Lineage::append`]; others come through the ticket. A change
-    /// of control is `Invalid` here, since it can only be checked when it is committed.
+    /// `Invalid` and `Unavailable` as [`Lineage::append`]; others come through the ticket. `Invalid`
+    /// also for a change of control: its check needs the commit.
     pub fn submit<'a>(&self, append: impl IntoAppend<'a>) -> Result<Ticket> {
         let append = append.into_append();
         let Some(task) = self.observed(&append)? else {
@@ -88,9 +88,9 @@ impl Lineage {
     }
 
     /// Queues an append that [is plain](Append::is_plain), as [`Lineage::submit`], without waiting
-    /// for other appends. Returns `None` if the queue is full, at 16 MiB. For tasks of a runtime,
-    /// which must not block its threads. A body over 256 KiB is stored before it is queued, which
-    /// may still wait for the disk.
+    /// for other appends. Returns `None` if the queue is full, at 16 MiB. For tasks of a runtime:
+    /// they must not block its threads. A body over 256 KiB is stored before it is queued, and may
+    /// wait for the disk.
     ///
     /// # Errors
     ///
@@ -137,14 +137,12 @@ impl Lineage {
     /// Returns the task if the append calls its hooks or participants. A repetition calls none.
     fn observed(&self, append: &Append) -> Result<Option<Task>> {
         let is_asked = append.is_after_capture() || append.mark_given().is_some();
-        if !is_asked {
+        if !(is_asked && self.calls_at_checkpoints()) {
             return Ok(None);
         }
+        // Before anything is captured. The encoding checks other appends.
         append.check()?;
         append.check_looked_up()?;
-        if !self.calls_at_checkpoints() {
-            return Ok(None);
-        }
         match append.key_given() {
             Some(key) if self.appended_under(key)?.is_some() => Ok(None),
             _ => self.as_task().map(Some),

@@ -95,11 +95,6 @@ impl Engine {
     }
 
     /// Returns the view of all tasks.
-    pub(crate) fn view_ref(&self) -> &View {
-        &self.view
-    }
-
-    /// Returns the view of all tasks.
     pub fn view(&self) -> View {
         self.view.clone()
     }

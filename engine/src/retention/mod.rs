@@ -76,6 +76,6 @@ impl Engine {
     /// Returns the operations that remove content by a policy or a user's tasks, compact the store,
     /// and those of [`View::retention`].
     pub fn retention(&self) -> Retention<'_> {
-        Retention { of_view: self.view_ref().retention(), engine: self }
+        Retention { of_view: View::retention(self), engine: self }
     }
 }

@@ -265,7 +265,7 @@ impl Run {
     /// # Errors
     ///
     /// As [`Lineage::submit`](milepost::Lineage::submit). `Invalid`: the run has a failover engine,
-    /// whose held appends have no ticket.
+    /// and held appends have no ticket.
     pub fn submit(&self, append: impl Into<Append>) -> Result<Ticket> {
         if self.shared.options.failover.is_some() {
             return Err(Error::invalid("a run on a failover engine appends, and has no tickets"));

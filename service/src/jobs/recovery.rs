@@ -59,18 +59,18 @@ pub fn recover(
     }
 }
 
-/// Undoes the restore of a task that was interrupted in the folder of a restore, as [`recover`]
-/// does. A missing folder is created.
+/// Undoes the restore of a task that was interrupted in the folder of a restore, given by
+/// [`first`], as [`recover`] does. A missing folder is created.
 ///
 /// # Errors
 ///
-/// As [`first`] and [`recover`].
+/// As [`recover`].
 pub(crate) fn recover_in(
     engine: &Engine,
     task: &Task,
+    pending: Option<PendingRestore>,
     at: (&Workspace, &Choices),
 ) -> Result<Recovered> {
-    let pending = first(engine, task, Some(at.0))?;
     folder::make(at.0)?;
     match is_own(engine, task.id())? {
         true => recover_at(engine, task, pending, at),

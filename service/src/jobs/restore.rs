@@ -129,13 +129,13 @@ impl<'a> FolderRestore<'a> {
     /// recovery, the result of each error names it.
     pub(crate) fn run(&mut self, told: Told<'_>) -> Result<RestoreReport> {
         self.choices.check()?;
-        recovery::first(self.engine, &self.task, Some(&self.workspace))?;
+        let pending = recovery::first(self.engine, &self.task, Some(&self.workspace))?;
         // A restore that is refused creates no folder.
         if folder::is_gone(self.workspace.folder()) {
             self.refuse_conflicts(&self.planned()?)?;
         }
         let at = (&self.workspace, &self.choices);
-        let recovered = recovery::recover_in(self.engine, &self.task, at)?;
+        let recovered = recovery::recover_in(self.engine, &self.task, pending, at)?;
         self.recovered = recovered.folder;
         let done = match recovered.pending {
             Some(pending) if self.is_of_another(&pending) => Err(nothing_more(self.task.id())),

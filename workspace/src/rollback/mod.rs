@@ -146,8 +146,8 @@ impl Workspace {
         Ok(preview)
     }
 
-    /// Replaces a scan of the folder by the capture from before an interrupted restore of the task,
-    /// which is undone first.
+    /// Replaces a scan of the folder by the capture from before an interrupted restore of the task.
+    /// A restore undoes that one first.
     fn look_behind_interrupted(
         &self,
         engine: &Engine,
