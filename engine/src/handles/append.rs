@@ -75,8 +75,8 @@ impl Lineage {
     ///
     /// # Errors
     ///
-    /// `Invalid` and `Unavailable` as [`Lineage::append`]; others come through the ticket. `Invalid`
-    /// also for a change of control: its check needs the commit.
+    /// `Invalid` and `Unavailable` as [`Lineage::append`]; others come through the ticket. A change
+    /// of control is `Invalid`, too: its check needs the commit.
     pub fn submit<'a>(&self, append: impl IntoAppend<'a>) -> Result<Ticket> {
         let append = append.into_append();
         let Some(task) = self.observed(&append)? else {
