@@ -31,9 +31,9 @@ nightly:
     MILEPOST_HOSTILE_SECONDS=600 cargo test --package milepost-cli --release --test runner -- survives:: --nocapture
     tests/agents/install target/agents
     MILEPOST_AGENTS="$PWD/target/agents" MILEPOST_AGENTS_REQUIRED=1 MILEPOST_CASES=200 cargo test --workspace --test agents kills
-    cargo build --release -p milepost-cli
+    cargo build --profile dist -p milepost-cli
     cargo build --manifest-path benches/Cargo.toml --target-dir target --release
-    MILEPOST=target/release/milepost server/tests/schemathesis/run 250
+    MILEPOST=target/dist/milepost server/tests/schemathesis/run 250
     target/release/served lasting streams
     cargo check --manifest-path fuzz/Cargo.toml --target-dir target --all-targets
     just newest-agents more-agents interleavings probes doc book lint instructions advisories
@@ -43,11 +43,22 @@ python *ARGS:
     cargo build -p milepost-cli
     MILEPOST="$PWD/target/debug/milepost" python/test {{ARGS}}
 
-# A wheel in target/wheels, for this machine's glibc and newer: ten minutes.
+# A wheel in target/wheels, with the library and the command, for any Linux with glibc 2.28 or newer: ten minutes.
 wheel:
-    python3 -m venv target/wheel-tools
-    target/wheel-tools/bin/pip install --quiet maturin==1.16.0
-    target/wheel-tools/bin/maturin build --release --locked --manifest-path python/Cargo.toml --out target/wheels
+    python3 -m venv target/release-tools
+    target/release-tools/bin/pip install --quiet --requirement deploy/release/requirements.txt
+    PATH="$PWD/target/release-tools/bin:$PATH" CARGO_TARGET_DIR="$PWD/target/python" maturin build --zig \
+        --compatibility manylinux_2_28 --profile dist --locked --manifest-path python/Cargo.toml --out target/wheels
+
+# All artefacts of a release in target/artefacts, each then installed in an empty folder and tried: half an hour.
+release:
+    deploy/release/build target/artefacts
+    deploy/release/check target/artefacts
+
+# The crates as they are published, each built from its archive: ten minutes.
+package:
+    cargo package --locked
+    deploy/release/outside
 
 # Random programs over the API of a store, with faults, against a plain model: an hour, other seeds each
 # time. `MILEPOST_SEED=N just storm` begins with a seed, `MILEPOST_STORM_FAILURES` says how many kinds of
@@ -73,7 +84,7 @@ more-agents:
 
 # The service under load, beside the engine called directly (needs wrk): a quarter of an hour.
 served *ROWS:
-    cargo build --release -p milepost-cli
+    cargo build --profile dist -p milepost-cli
     cargo build --manifest-path benches/Cargo.toml --target-dir target --release
     target/release/served {{ROWS}}
 
@@ -116,8 +127,7 @@ doc:
 # The pages of docs/ as a book, in target/book. Two minutes of compilation, the first time; without the server that
 # shows a book while it is written.
 book:
-    CARGO_TARGET_DIR=target/tools/build cargo install mdbook --version =0.5.4 --locked --debug --quiet --root target/tools \
-        --no-default-features --features search
+    .ci/tool mdbook 0.5.4 --no-default-features --features search
     PATH="$PWD/target/tools/bin:$PATH" mdbook build
 
 # Every fuzz target for a minute each (needs cargo-fuzz). Its corpus is unpacked to `fuzz/target/corpus`, where inputs that
@@ -137,7 +147,7 @@ bench:
 
 # How many instructions the hot paths take, against their limits (needs valgrind).
 instructions:
-    cargo install gungraun-runner --version =0.20.0 --locked --debug --root target/tools
+    .ci/tool gungraun-runner 0.20.0
     PATH="$PWD/target/tools/bin:$PATH" cargo bench --manifest-path benches/Cargo.toml --target-dir target --profile instructions \
         --package milepost-instructions
 

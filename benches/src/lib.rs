@@ -24,10 +24,11 @@ pub mod rows;
 pub mod served;
 pub mod trees;
 
-/// Returns the path of the `milepost` command, built into the same folder as this program.
+/// Returns the path of the `milepost` command: `MILEPOST`, or what the profile `dist` built.
 pub fn program() -> std::path::PathBuf {
-    let program = std::env::current_exe().unwrap().with_file_name("milepost");
-    let build = "`cargo build --release -p milepost-cli` makes it";
+    let built = || std::env::current_exe().unwrap().with_file_name("../dist/milepost");
+    let program = std::env::var_os("MILEPOST").map_or_else(built, Into::into);
+    let build = "`cargo build --profile dist -p milepost-cli` makes it, or MILEPOST names one";
     assert!(program.exists(), "there is no {}: {build}", program.display());
     program
 }

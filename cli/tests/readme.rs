@@ -10,6 +10,9 @@ use crate::common::{Place, fixture};
 /// The address that the pages use for the service.
 const ADDRESS: &str = "localhost:7733";
 
+/// The command that runs all tests.
+const TEST: &str = "cargo test --workspace";
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
@@ -131,10 +134,12 @@ fn check(page: &Path, at_least: usize) -> Vec<String> {
     let mut failed = Vec::new();
     let commands = commands(page);
     for command in &commands {
-        if command == "cargo test --workspace" {
+        if command.starts_with(TEST) {
             // That is what runs this test; CI runs it as it is written here.
             let ci = fs::read_to_string(root().join(".ci/run")).unwrap();
-            assert!(ci.contains(command), "CI runs the README's test command");
+            assert!(ci.contains(TEST), "CI runs the README's test command");
+        } else if command.starts_with("cargo run --release -p milepost-cli -- demo ") {
+            failed.extend(shell.run("milepost demo").err());
         } else if command.starts_with("cargo install --path cli ") {
             let cli = fs::read_to_string(root().join("cli/Cargo.toml")).unwrap();
             assert!(cli.contains("[[bin]]\nname = \"milepost\""), "{command}");

@@ -13,6 +13,13 @@ _Conditions = tuple[int | None, str | None, int | None]
 def alias(namespace: str, id: str) -> str:
     """Returns the alias of a checkpoint of LangGraph."""
 
+def command(arguments: list[str], program: str, words: list[str]) -> int:
+    """Does what a command line asks for, and returns the exit code. A process calls it once.
+
+    `program` is the path of what starts another process of the command, and `words` what stands
+    before its arguments.
+    """
+
 @final
 class Ticket:
     """An operation in progress: `wait()` for its result, or `await` it."""

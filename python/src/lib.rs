@@ -12,10 +12,12 @@
 //! threads   threads of LangGraph, in thread/
 //! runtime   waiting without the lock of the interpreter
 //! errors    errors as exceptions of the package
+//! command   the command `milepost`
 //! ```
 //!
 //! Every call that may wait releases the lock of the interpreter.
 
+mod command;
 mod errors;
 mod events;
 mod operations;
@@ -45,5 +47,6 @@ fn _milepost(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<stream::Following>()?;
     module.add_class::<threads::Threads>()?;
     module.add_function(wrap_pyfunction!(alias, module)?)?;
+    module.add_function(wrap_pyfunction!(command::command, module)?)?;
     Ok(())
 }

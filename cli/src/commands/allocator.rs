@@ -3,9 +3,9 @@
 // tidy: one call of one command
 
 use std::os::unix::process::CommandExt as _;
-use std::process::Command;
 
 use crate::output::note;
+use crate::program::{self, Program};
 
 /// Variable that the allocator reads once, before `main`.
 pub const VARIABLE: &str = "_RJEM_MALLOC_CONF";
@@ -16,16 +16,17 @@ pub const VARIABLE: &str = "_RJEM_MALLOC_CONF";
 pub const SETTINGS: &str = "narenas:1,dirty_decay_ms:100,muzzy_decay_ms:0,tcache_max:4096";
 
 /// Executes the same command again in this process, with the allocator's settings. Returns if they
-/// are set already, by this function or by the operator, or if the execution fails.
+/// are set already, by this function or by the operator, if this process has another allocator, or
+/// if the execution fails.
 pub fn start_again_with_settings() {
     if std::env::var_os(VARIABLE).is_some() {
         return;
     }
-    let Ok(program) = std::env::current_exe() else {
+    let Some(program) = program::current().ok().filter(Program::has_allocator) else {
         return;
     };
     let mut args = std::env::args_os();
-    let mut again = Command::new(program);
+    let mut again = program.command();
     if let Some(name) = args.next() {
         again.arg0(name);
     }

@@ -111,6 +111,15 @@ const TEMPLATE: &str = "\
 const MORE: &str = "`milepost COMMAND -h` has the options of a command, `milepost --help` a line \
                     for each.";
 
+/// First lines of the short help, for who has just installed it.
+const BEGIN: &str = "\
+Begin:
+    $ milepost demo                        see what it does, in half a second
+    $ milepost agent install claude-code   record each session of a coding agent
+    $ milepost record - --task loop        record a program: an event on each line
+    $ milepost ui                          look at what was recorded in a browser
+";
+
 /// Builds the command line with its examples.
 pub fn command() -> clap::Command {
     let mut command = grouped(Args::command());
@@ -147,7 +156,7 @@ fn grouped(command: clap::Command) -> clap::Command {
 }
 
 fn short() -> String {
-    let mut text = String::new();
+    let mut text = format!("{BEGIN}\n");
     for group in GROUPS {
         let HelpGroup { title, example, .. } = group;
         let mut line = format!("{title}:");

@@ -1,19 +1,15 @@
 //! The OpenAPI description of the routes, and a page to browse it.
 
-use std::io::Read as _;
-
 use axum::body::Bytes;
 use axum::http::{HeaderValue, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
-use flate2::read::GzDecoder;
 
 use crate::error::ApiError;
 use crate::extract::PathName;
 
-/// The policy of the page. Swagger UI makes styles inline, and icons from data.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
-    img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
-    frame-ancestors 'none'";
+/// The policy of the page.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; \
+    connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// The path of the description.
 pub(super) const PATH: &str = "/openapi.json";
@@ -41,22 +37,17 @@ pub(super) async fn index() -> Response {
     guarded(Html(include_str!("page/index.html")))
 }
 
-/// A file that the page loads. All of them are part of the program, which keeps the large ones as
-/// gzip; the compression layer packs the answer as the client asks.
+/// A file that the page loads.
 pub(super) async fn file(PathName(path): PathName) -> Response {
-    let script = "text/javascript; charset=utf-8";
-    let bundle = include_bytes!(concat!(env!("OUT_DIR"), "/swagger-ui-bundle.js.gz"));
-    let style = include_bytes!(concat!(env!("OUT_DIR"), "/swagger-ui.css.gz"));
     match path.as_str() {
-        "page.js" => of_kind(script, include_bytes!("page/page.js").as_slice()),
-        "swagger-ui-bundle.js" => unpacked(script, bundle),
-        "swagger-ui.css" => unpacked("text/css; charset=utf-8", style),
+        "page.js" => of_kind("text/javascript; charset=utf-8", include_str!("page/page.js")),
+        "page.css" => of_kind("text/css; charset=utf-8", include_str!("page/page.css")),
         _ => ApiError::no_path().into_response(),
     }
 }
 
-fn of_kind(kind: &'static str, bytes: impl IntoResponse) -> Response {
-    guarded(([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], bytes))
+fn of_kind(kind: &'static str, text: &'static str) -> Response {
+    guarded(([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], text))
 }
 
 /// Adds the headers that limit what the page loads, and who embeds it.
@@ -66,12 +57,4 @@ fn guarded(answer: impl IntoResponse) -> Response {
     let headers =
         [(header::CONTENT_SECURITY_POLICY, policy), (header::X_CONTENT_TYPE_OPTIONS, exact)];
     (headers, answer).into_response()
-}
-
-fn unpacked(kind: &'static str, gzip: &[u8]) -> Response {
-    let mut bytes = Vec::new();
-    match GzDecoder::new(gzip).read_to_end(&mut bytes) {
-        Ok(_) => of_kind(kind, bytes),
-        Err(_) => ApiError::Bug.into_response(),
-    }
 }

@@ -87,7 +87,7 @@ async fn pages_and_files_have_the_headers_that_keep_others_out() {
     }
     let scripts = html.split("<script").skip(1);
     assert!(scripts.into_iter().all(|rest| rest.split('>').next().unwrap().contains("src=")));
-    for path in ["/docs/", "/docs/page.js", "/docs/swagger-ui.css"] {
+    for path in ["/docs/", "/docs/page.js", "/docs/page.css"] {
         let came = served.get(path).await;
         let policy = came.header("content-security-policy");
         assert!(policy.starts_with("default-src 'none'; script-src 'self'; "), "{path} {policy}");

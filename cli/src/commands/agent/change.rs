@@ -12,6 +12,7 @@ use crate::commands::text_diff::Texts;
 use crate::error::{Failure, Result};
 use crate::output::{Out, count, note, printable};
 use crate::outside;
+use crate::program;
 use crate::store_locator::{StoreArgs, in_other};
 
 #[derive(Debug, clap::Args)]
@@ -129,12 +130,16 @@ pub fn uninstall(args: &AgentChange, out: &mut Out) -> Result<()> {
 /// Returns the path of this program.
 fn program() -> Result<PathBuf> {
     let gone = "the path of this program is not known";
-    let program = std::env::current_exe()
+    let program = program::current()
         .map_err(|error| Failure::new(format!("{gone}: {error}")).hint("call it by its path"))?;
-    match program.is_file() {
-        true => Ok(program),
+    let file = program.file().map(Path::to_path_buf).ok_or_else(|| {
+        Failure::new("an agent calls a program by one path, and this one is a module of Python")
+            .hint("install the package into a virtual environment, and call its bin/milepost")
+    })?;
+    match file.is_file() {
+        true => Ok(file),
         // The program was replaced while it ran.
-        false => Err(Failure::new(format!("{gone}: {} is gone", program.display()))
+        false => Err(Failure::new(format!("{gone}: {} is gone", file.display()))
             .hint("run this again with the new program")),
     }
 }

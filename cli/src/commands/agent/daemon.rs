@@ -2,7 +2,7 @@
 
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use milepost_api::{HookRequest, HookTakenForm};
@@ -12,6 +12,7 @@ use tokio::runtime::Builder;
 use crate::commands::allocator;
 use crate::error::CONFLICT;
 use crate::outside;
+use crate::program;
 use crate::store_locator::SOCKET;
 
 /// The wait between two attempts to reach a daemon that starts.
@@ -108,7 +109,7 @@ pub(super) fn answers(socket: &Path) -> bool {
 
 /// Starts the daemon of a project.
 fn start(project: &Path) -> Option<Child> {
-    let mut command = Command::new(std::env::current_exe().ok()?);
+    let mut command = program::current().ok()?.command();
     command.env_clear().envs(VARIABLES.iter().filter_map(|name| {
         let value = std::env::var_os(name)?;
         Some((*name, value))

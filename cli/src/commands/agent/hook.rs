@@ -9,7 +9,6 @@ use std::io::Write as _;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -42,10 +41,9 @@ pub fn is_call(arguments: &[OsString]) -> bool {
 }
 
 /// Answers an agent.
-pub fn call(arguments: &[OsString]) -> ExitCode {
+pub fn call(arguments: &[OsString]) {
     let name = arguments.get(3).map(|name| name.to_string_lossy().into_owned());
     take(&name.unwrap_or_default());
-    ExitCode::SUCCESS
 }
 
 /// Takes the document on standard input.

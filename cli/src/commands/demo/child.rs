@@ -8,7 +8,7 @@
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 
@@ -20,6 +20,7 @@ use super::optimizer::Optimizer;
 use super::run::{Acknowledged, DemoRun};
 use super::{DemoWorkerArgs, FIRST_STEP_SIZE};
 use crate::error::{Failure, Result};
+use crate::program;
 use crate::store_locator::StoreArgs;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -76,7 +77,7 @@ pub struct Worker {
 impl Worker {
     /// Starts the worker: this program, as a process of its own, with the key of the store.
     pub fn start(store: &Path, key_file: Option<&Path>, args: &DemoWorkerArgs) -> Result<Self> {
-        let mut command = Command::new(std::env::current_exe()?);
+        let mut command = program::current()?.command();
         if let Some(file) = key_file {
             command.arg("--key-file").arg(file);
         }
