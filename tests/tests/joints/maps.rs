@@ -47,7 +47,7 @@ fn step(engine: &Engine, random: &mut Random, n: u64) {
         8 => {
             let to = [RunControl::Running, RunControl::Paused][(n % 2) as usize];
             // Not every change is allowed.
-            let _ = task.change_control(to, None);
+            let _ = task.control().change(to, None);
         }
         // Events of the engine and events in a base are not erased.
         9 | 10 => drop(point().and_then(|point| engine.retention().erase(&point, None))),

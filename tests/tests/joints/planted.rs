@@ -134,8 +134,8 @@ pub const ROWS: &[Row] = &[
     }),
     row!("the reason of a change of control", "", [Delete], |p, s| {
         let task = p.task();
-        task.change_control(RunControl::Running, None).unwrap();
-        task.change_control(RunControl::Paused, Some(s)).unwrap();
+        task.control().change(RunControl::Running, None).unwrap();
+        task.control().change(RunControl::Paused, Some(s)).unwrap();
         0
     }),
     row!("a label", "", [Delete, Cleanup], |p, s| {

@@ -123,7 +123,7 @@ fn an_append_that_was_there_is_repeated_and_each_that_is_refused_is_an_error() {
     refused("control", append(illegal.clone()), ErrorKind::Invalid);
     let queued = task.submit(illegal).err().map(|e| e.kind());
     refused("queued control", queued, ErrorKind::Invalid);
-    let changed = task.change_control(RunControl::Paused, None).err();
+    let changed = task.control().change(RunControl::Paused, None).err();
     refused("change", changed.map(|e| e.kind()), ErrorKind::Invalid);
     let ticket = task.submit(behind).unwrap().wait().err();
     refused("ticket", ticket.map(|e| e.kind()), ErrorKind::Conflict);

@@ -84,7 +84,7 @@ pub fn answers(engine: &Engine) -> Vec<String> {
     for info in &tasks {
         said.push(format!("{info:?}"));
         let task = engine.task(&info.id).unwrap();
-        said.push(format!("{:?} {:?}", task.control(), task.erased()));
+        said.push(format!("{:?} {:?}", task.control().now(), task.erased()));
         said.push(format!("{:?}", engine.retention().pins(&info.id).unwrap()));
         said.push(format!("{:?}", engine.restores().of_task(&info.id).unwrap()));
         for lineage in task.lineages().unwrap() {

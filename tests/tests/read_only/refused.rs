@@ -31,7 +31,7 @@ fn every_write_is_refused_says_why_and_changes_nothing() {
         ("submit", task.submit(message()).unwrap_err()),
         ("try", task.try_submit(&message().into()).unwrap_err()),
         ("checkpoint", task.checkpoint(Mark::new()).unwrap_err()),
-        ("pause", task.change_control(RunControl::Running, None).unwrap_err()),
+        ("pause", task.control().change(RunControl::Running, None).unwrap_err()),
         ("restore", engine.restore(&point).run().unwrap_err()),
         ("branch", engine.branch(&point, None).unwrap_err()),
         ("undo", engine.undo("tuning").run().unwrap_err()),

@@ -310,11 +310,11 @@ fn a_call_that_never_returned_is_unknown_up_to_the_next_one_of_its_actor() {
 fn a_capture_behind_the_end_of_the_run_closes_a_call_that_never_returned() {
     let scene = Scene::started(&["a"]);
     let task = scene.engine.task("t").unwrap();
-    task.change_control(RunControl::Running, None).unwrap();
+    task.control().change(RunControl::Running, None).unwrap();
     scene.before("agent", "c1", None);
     scene.called("agent", "c1");
     scene.write("a", "?");
-    task.change_control(RunControl::Stopped, None).unwrap();
+    task.control().change(RunControl::Stopped, None).unwrap();
     scene.prompt();
     scene.write("mine", "mine");
     assert_eq!(scene.asked(), one("a", UNKNOWN));
