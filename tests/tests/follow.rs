@@ -110,7 +110,7 @@ proptest! {
                 Step::Aside(at) => {
                     let point = task.point(1 + u64::from(at) % head).unwrap();
                     number += 1;
-                    let aside = engine.branch(&point, None).unwrap();
+                    let aside = engine.branch(&point).run().unwrap();
                     aside.append(bodies::text_message(number)).unwrap();
                 }
                 Step::Take(count) => {

@@ -44,7 +44,7 @@ pub fn checkpoint_and_fork(rounds: usize, count: u64) {
         per(seconds(|| {
             for _ in 0..count {
                 at = (at * 7919 + 13) % within;
-                engine.branch(&task.point(at).unwrap(), None).unwrap();
+                engine.branch(&task.point(at).unwrap()).run().unwrap();
             }
         }))
     };

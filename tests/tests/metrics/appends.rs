@@ -148,7 +148,7 @@ fn checkpoints_and_restores_are_counted_where_they_come_about() {
     let point = engine.point("t@alone").unwrap();
     engine.restore(&point).run().unwrap();
     engine.undo("t").run().unwrap();
-    engine.branch(&point, None).unwrap();
+    engine.branch(&point).run().unwrap();
     let now = engine.store().metrics();
     check(&now);
     assert_eq!((now.checkpoints, now.restores), (2, 1));

@@ -33,7 +33,7 @@ fn every_write_is_refused_says_why_and_changes_nothing() {
         ("checkpoint", task.checkpoint(Mark::new()).unwrap_err()),
         ("pause", task.control().change(RunControl::Running, None).unwrap_err()),
         ("restore", engine.restore(&point).run().unwrap_err()),
-        ("branch", engine.branch(&point, None).unwrap_err()),
+        ("branch", engine.branch(&point).run().unwrap_err()),
         ("undo", engine.undo("tuning").run().unwrap_err()),
         ("pin", engine.retention().pin(&one, None).unwrap_err()),
         ("unpin", engine.retention().unpin(&pinned).unwrap_err()),

@@ -107,7 +107,7 @@ impl Walk {
         match activates {
             true => drop(self.engine.restore(&point).run().unwrap()),
             false => {
-                let branch = self.engine.branch(&point, None).unwrap();
+                let branch = self.engine.branch(&point).run().unwrap();
                 branch.append(message(self.random.below(99))).unwrap();
                 branch.checkpoint(Mark::new()).unwrap();
             }
@@ -192,7 +192,7 @@ fn a_pass_folds_each_event_once() {
     let engine = Engine::in_memory(Options::default()).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
     (0..100).for_each(|n| drop(step(&task, n)));
-    let branch = engine.branch(&engine.point("t").unwrap(), None).unwrap();
+    let branch = engine.branch(&engine.point("t").unwrap()).run().unwrap();
     let last = branch.checkpoint(Mark::new()).unwrap();
     let mut pass = branch.states_of(&counting, ..).unwrap();
     let mut count = 0;

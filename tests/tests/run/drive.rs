@@ -108,7 +108,7 @@ fn a_run_continues_on_the_lineage_that_a_user_switches_to() {
             (3, None) => {
                 let at = engine.query().checkpoints(&CheckpointQuery::default())?.items;
                 let at = engine.point(&at.first().unwrap().id.to_string())?;
-                first = Some(engine.branch(&at, None)?);
+                first = Some(engine.branch(&at).run()?);
             }
             (5, Some(branch)) if task.lineage().id().0 == 0 => {
                 engine.switch(branch).run()?;
