@@ -128,7 +128,7 @@ pub mod ids {
 /// states.
 pub mod state {
     pub use crate::handles::messages::Messages;
-    pub use crate::handles::states::{States, StatesOf};
+    pub use crate::handles::states::States;
     pub use crate::history::state_cache::{StateCacheOptions, StateCacheStats};
     pub use milepost_replay::{
         Change, ChangeKind, ChangeLimits, Changes, Chunks, Document, Entry, Guidance, LastError,
@@ -151,7 +151,7 @@ pub mod reading {
 /// Subscriptions to a lineage, and followers of a task across restores.
 pub mod subscribe {
     pub use crate::commit::subscribe::SubscribeOptions;
-    pub use crate::handles::follow::{Followed, Follower, LineageChanged};
+    pub use crate::handles::follow::{FollowFrom, Followed, Follower, LineageChanged};
     #[cfg(not(shuttle))]
     pub use crate::handles::followers::Followers;
 }
