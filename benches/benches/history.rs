@@ -25,7 +25,7 @@ fn history(c: &mut Criterion) {
         b.iter(|| task.checkpoint(Mark::new()).unwrap());
     });
     group.bench_function("history::fork/events=100000", |b| {
-        b.iter(|| engine.branch(&task.point(next()).unwrap(), None).unwrap());
+        b.iter(|| engine.branch(&task.point(next()).unwrap()).run().unwrap());
     });
     group.bench_function("history::state/events=100000", |b| {
         b.iter(|| engine.run_state(&task.point(next()).unwrap()).unwrap());

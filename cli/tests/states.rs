@@ -22,7 +22,7 @@ fn place() -> (Place, Engine) {
         let mark = Mark::new().label(format!("step-{n}")).alias(format!("id-{n}"));
         task.append(Append::batch(step).mark(mark)).unwrap();
     }
-    let branch = engine.branch(&engine.point("run@step-1").unwrap(), None).unwrap();
+    let branch = engine.branch(&engine.point("run@step-1").unwrap()).run().unwrap();
     branch.append(Append::from(variables(&json!({"loss": 9}))).mark(Mark::new())).unwrap();
     let bytes = Attachment::new("worker", 0, Data::Bytes(vec![7; 12])).name("pending");
     let text = Attachment::new("worker", -1, Data::Json(Json::new("\"late\"").unwrap()));

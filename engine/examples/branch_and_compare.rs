@@ -11,7 +11,7 @@ fn main() -> Result<()> {
     let fork = task.point(task.head()?.next)?;
 
     // The branch is a lineage of its own; it shares the events before the point.
-    let branch = engine.branch(&fork, Some("a second variant"))?;
+    let branch = engine.branch(&fork).description("a second variant").run()?;
     task.append(Message::text("assistant", "It was a dark and stormy night."))?;
     branch.append(Message::text("assistant", "Call me Ishmael."))?;
 

@@ -6,7 +6,7 @@ use milepost_codec::{
 
 /// Conditions of a checkpoint ([`Mark::conditions`](crate::Mark::conditions)), of a restore, an
 /// undo, a switch or a redo ([`Restore::conditions`](crate::Restore::conditions)), of a branch
-/// ([`View::branch_by`](crate::View::branch_by)), and of an append
+/// ([`Branch::conditions`](crate::restore::Branch::conditions)), and of an append
 /// ([`Append::conditions`](crate::Append::conditions)).
 ///
 /// The event of the operation keeps the key, as with an append. If an operation is repeated with

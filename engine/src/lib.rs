@@ -10,6 +10,7 @@
 //! | call | operations |
 //! |---|---|
 //! | [`engine.query()`](View::query) | lists of tasks and checkpoints, blame, bisect |
+//! | [`task.control()`](Task::control) | control of a run: pause, resume, stop, waits |
 //! | [`engine.restores()`](Engine::restores) | pending and past restores, participants |
 //! | [`engine.captures()`](Engine::captures) | captures of folders |
 //! | [`engine.retention()`](Engine::retention) | pins, cleanup, deletion, erasure, compaction |
@@ -127,7 +128,7 @@ pub mod ids {
 /// states.
 pub mod state {
     pub use crate::handles::messages::Messages;
-    pub use crate::handles::states::{States, StatesOf};
+    pub use crate::handles::states::States;
     pub use crate::history::state_cache::{StateCacheOptions, StateCacheStats};
     pub use milepost_replay::{
         Change, ChangeKind, ChangeLimits, Changes, Chunks, Document, Entry, Guidance, LastError,
@@ -150,7 +151,7 @@ pub mod reading {
 /// Subscriptions to a lineage, and followers of a task across restores.
 pub mod subscribe {
     pub use crate::commit::subscribe::SubscribeOptions;
-    pub use crate::handles::follow::{Followed, Follower, LineageChanged};
+    pub use crate::handles::follow::{FollowFrom, Followed, Follower, LineageChanged};
     #[cfg(not(shuttle))]
     pub use crate::handles::followers::Followers;
 }
@@ -172,6 +173,11 @@ pub mod metrics {
 /// Clocks for the times of events: the system's, and one that is set by hand.
 pub mod clock {
     pub use milepost_store::clock::{Clock, ManualClock, SystemClock};
+}
+
+/// The control of runs, and waits for it.
+pub mod control {
+    pub use crate::handles::run_control::TaskControl;
 }
 
 /// Settings of calls: the context of their events, their conditions, and their cancellation.

@@ -147,7 +147,7 @@ impl Seeds {
         let engine = Engine::in_memory(Options::default()).unwrap();
         let task = engine.start_task("t", "ana").unwrap();
         task.append(body(0, 1, 20)).unwrap();
-        engine.branch(&task.point(1).unwrap(), Some("aside")).unwrap();
+        engine.branch(&task.point(1).unwrap()).description("aside").run().unwrap();
         let anchor = engine.integrity().anchor().unwrap().to_json();
         for flags in 0..4 {
             let name = format!("flags {flags}");

@@ -167,11 +167,11 @@ proptest! {
                     let lineage = task.lineage_named(point.lineage).unwrap();
                     lineage.append(append).unwrap().checkpoint
                 }
-                Some(point) => engine.branch_with(&point, None, append).unwrap().1.checkpoint,
+                Some(point) => engine.branch(&point).append(append).unwrap().1.checkpoint,
                 None if at == 0 => task.append(append).unwrap().checkpoint,
                 None => {
                     let point = task.point(1).unwrap();
-                    engine.branch_with(&point, None, append).unwrap().1.checkpoint
+                    engine.branch(&point).append(append).unwrap().1.checkpoint
                 }
             };
             last = Some(at);

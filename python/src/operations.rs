@@ -87,7 +87,7 @@ impl Operation for Branching {
         let point = engine.point(&self.address)?;
         let append = self.appending.for_engine();
         let (lineage, appended) =
-            engine.branch_with(&point, self.description.as_deref(), append)?;
+            engine.branch(&point).description(self.description.as_deref()).append(append)?;
         Ok(Value::Branched(lineage.id().0, appended.into()))
     }
 

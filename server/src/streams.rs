@@ -56,7 +56,7 @@ pub(crate) async fn open(app: &App, caller: &Caller, wanted: Wanted) -> Result<B
         // Joins the feed before the first read of the log: commits in between are in both.
         let feed = wanted.follow.then(|| feeds.join(&wanted.task)).transpose()?;
         let Place { lineage, next } = wanted.place;
-        wanted.task.follow_from(lineage, next)?;
+        wanted.task.follow((lineage, next))?;
         Ok((feed, wanted))
     });
     let (feed, wanted) = joined.await?;
@@ -296,7 +296,7 @@ impl Piece {
     }
 
     fn read(task: &Task, place: Place) -> Self {
-        let mut follower = match task.follow_from(place.lineage, place.next) {
+        let mut follower = match task.follow((place.lineage, place.next)) {
             Ok(follower) => follower,
             Err(error) => return Self::of(place, error.into()),
         };

@@ -7,7 +7,7 @@ use std::ops::Deref;
 use milepost::calls::Conditions;
 use milepost::state::{ChangeLimits, Changes, diff_states_up_to};
 use milepost::{Checkpoint, Engine, Error, ErrorKind, Hash, Json, Point, Result, RunState, Task};
-use milepost_api::PointForm;
+use milepost_api::{PointForm, RestoredForm};
 use milepost_workspace::Snapshot;
 
 use crate::error::{self, OperationResult};
@@ -169,6 +169,11 @@ impl<'a> View<'a> {
         let root = self.run_state(point)?.workspace;
         let none = || Error::not_found(format!("no folder was captured before {point}"));
         Snapshot::of(self.engine, root.ok_or_else(none)?)
+    }
+
+    /// Returns the current state of a restored task: see [`forms::restored`].
+    pub(crate) fn restored(&self, task: &Task) -> Result<RestoredForm> {
+        forms::restored(self.engine, task)
     }
 
     /// Checks the integrity of checkpoints. Removed or unreadable ones count as damaged.

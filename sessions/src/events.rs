@@ -141,10 +141,10 @@ impl Place {
 
     /// Changes the control of the run. A run that the user paused or stopped stays so.
     fn control(&self, session: &Session, to: RunControl) -> Result<()> {
-        let change = on_active(&self.engine, &session.task, |task| match task.control()? {
+        let change = on_active(&self.engine, &session.task, |task| match task.control().now()? {
             RunControl::Paused => Ok(()),
             from if from == to => Ok(()),
-            _ => task.change_control(to, None).map(|_| ()),
+            _ => task.control().change(to, None).map(|_| ()),
         });
         match change {
             Err(error) if error.kind() == ErrorKind::Invalid => Ok(()),

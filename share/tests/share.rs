@@ -300,7 +300,7 @@ fn no_planted_secret_is_in_the_file() {
     task.append(Message::text("tool", &format!("from {}", marked.id))).unwrap();
     let view = engine.view();
     let point = view.point(&format!("@{}", marked.id)).unwrap();
-    view.branch(&point, Some(&secret(5))).unwrap();
+    view.branch(&point).description(&*secret(5)).run().unwrap();
     task.append(Message::text("user", "ticket ACME-4711")).unwrap();
     let patch = format!(r#"{{"kind":"variables_patched","patch":{{"{}":1}}}}"#, secret(6));
     task.append(Body::from_json(&patch).unwrap()).unwrap();

@@ -327,7 +327,7 @@ impl Work {
             Step::Mark => self.mark(),
             Step::Branch => {
                 let (task, offset) = self.somewhere()?;
-                let made = self.engine().branch(&task.point(offset)?, Some("aside"))?;
+                let made = self.engine().branch(&task.point(offset)?).description("aside").run()?;
                 self.tell(&format!("lineage {} {}", task.id(), made.id().0));
                 Ok(())
             }

@@ -394,7 +394,7 @@ impl World {
     pub fn branch(&mut self, task: usize, lineage: u8, at: u16) {
         self.clock.advance(7);
         let (point, ..) = self.point(task, lineage, at);
-        let made = self.engine.branch(&point, Some("aside")).unwrap();
+        let made = self.engine.branch(&point).description("aside").run().unwrap();
         assert_eq!(made.id().0 as usize, self.model.tasks[task].lineages.len());
         self.fork(task, LineageType::Branch, &point, "aside");
     }

@@ -103,7 +103,7 @@ proptest! {
         let task = engine.start_task("t", "ana").unwrap();
         task.append(Message::text("user", "hello")).unwrap();
         for _ in 0..2 {
-            engine.branch(&engine.point("t").unwrap(), None).unwrap();
+            engine.branch(&engine.point("t").unwrap()).run().unwrap();
         }
         let mut all = Vec::new();
         for (lineage, aliases, is_good, gone) in steps {

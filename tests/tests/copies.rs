@@ -76,7 +76,7 @@ fn run(engine: &Engine, task: &Task, n: usize, step: &Step) {
             let attachments = vec![Attachment::new("w", *index, data)];
             task.attach(&format!("a{alias}"), attachments).unwrap();
         }
-        Step::Branch(of) => drop(engine.branch(&at(*of), None).unwrap()),
+        Step::Branch(of) => drop(engine.branch(&at(*of)).run().unwrap()),
         Step::Restore(of) => drop(engine.restore(&at(*of)).run()),
         Step::Undo => drop(engine.undo("t").run()),
         Step::Pin(of) => {

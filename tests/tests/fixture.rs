@@ -55,7 +55,7 @@ fn make(root: &Path, key: Option<StoreKey>) {
         engine.restore(&engine.point("essay@draft").unwrap()).description("again").run().unwrap();
     essay.append(text(3)).unwrap();
     engine.undo("essay").run().unwrap();
-    engine.branch(&engine.point("essay@draft").unwrap(), Some("aside")).unwrap();
+    engine.branch(&engine.point("essay@draft").unwrap()).description("aside").run().unwrap();
 
     let worn = engine.start_task("worn", "bob").unwrap();
     for n in 0..6 {

@@ -110,7 +110,7 @@ proptest! {
                 Step::Aside(at) => {
                     let point = task.point(1 + u64::from(at) % head).unwrap();
                     number += 1;
-                    let aside = engine.branch(&point, None).unwrap();
+                    let aside = engine.branch(&point).run().unwrap();
                     aside.append(bodies::text_message(number)).unwrap();
                 }
                 Step::Take(count) => {
@@ -122,8 +122,7 @@ proptest! {
                     }
                 }
                 Step::Reconnect => {
-                    let (lineage, next) = reader.follower.position();
-                    reader.follower = task.follow_from(lineage, next).unwrap();
+                    reader.follower = task.follow(reader.follower.position()).unwrap();
                 }
             }
         }
@@ -180,7 +179,7 @@ fn who_followed_a_lineage_that_nobody_knows_begins_anew_and_is_told_so() {
     let engine = Engine::in_memory(Options::default()).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
     task.append(bodies::text_message(1)).unwrap();
-    let mut follower = task.follow_from(LineageId(77), 5).unwrap();
+    let mut follower = task.follow((LineageId(77), 5)).unwrap();
     let Some(Followed::LineageChanged(moved)) = follower.try_next().unwrap() else {
         panic!("it has to say that it begins anew");
     };

@@ -301,7 +301,7 @@ fn an_activation_during_a_capture_keeps_the_files_of_the_later_one() {
     let task = engine.start_task("essay", "ana").unwrap();
     capture_on_the_active_lineage(&engine, 0);
     let begin = task.point(1).unwrap();
-    engine.branch(&begin, None).unwrap();
+    engine.branch(&begin).run().unwrap();
     for content in 1..400 {
         let go = std::sync::Barrier::new(2);
         std::thread::scope(|threads| {
@@ -329,7 +329,7 @@ fn an_activation_during_a_capture_keeps_the_files_of_the_later_one() {
 fn a_cleanup_keeps_the_lineage_that_names_the_last_capture() {
     let engine = Engine::in_memory(Options::default()).unwrap();
     let task = engine.start_task("essay", "ana").unwrap();
-    let branch = engine.branch(&task.point(1).unwrap(), None).unwrap();
+    let branch = engine.branch(&task.point(1).unwrap()).run().unwrap();
     engine.switch(&branch).run().unwrap();
     capture_on_the_active_lineage(&engine, 7);
     let back = engine.undo("essay").run().unwrap();

@@ -50,12 +50,12 @@ fn what_is_too_large_or_empty_is_refused_and_nothing_is_written() {
     invalid(engine.start_task("", "ana").map(drop), "no task id");
     let long = "d".repeat(5000);
     let point = task.point(1).unwrap();
-    invalid(engine.branch(&point, Some(&long)).map(drop), "a long description");
+    invalid(engine.branch(&point).description(long.as_str()).run().map(drop), "a long description");
     invalid(engine.restore(&point).description(&long).run().map(drop), "a long description");
     assert_eq!(task.head().unwrap(), head);
     assert_eq!(task.lineages().unwrap().len(), 1);
     // The longest that is taken goes all the way to where it stays.
-    engine.branch(&point, Some(&"d".repeat(1024))).unwrap();
+    engine.branch(&point).description(&*"d".repeat(1024)).run().unwrap();
     task.append(hello().key("k".repeat(1024)).actor("a".repeat(1024))).unwrap();
     let metadata = serde_json::json!({ "text": "x".repeat(60 << 10) });
     let metadata = Json::from_value(&metadata).unwrap();

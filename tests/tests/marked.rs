@@ -207,7 +207,7 @@ fn gone_back_to_a_checkpoint_of_an_earlier_point_it_is_the_last_one_there_too() 
         let point = engine.point("t@b").unwrap();
         let back = match again {
             // Another lineage than the active one, and then appends.
-            2 => engine.branch(&point, None).unwrap(),
+            2 => engine.branch(&point).run().unwrap(),
             _ => engine.restore(&point).run().unwrap().lineage().clone(),
         };
         let last = back.last_successful().unwrap().unwrap();

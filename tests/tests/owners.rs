@@ -177,7 +177,7 @@ fn a_point_from_elsewhere_is_refused() {
             ana.event(point).map(drop),
             ana.hash_at(point).map(drop),
             ana.restore(point).run().map(drop),
-            ana.branch(point, None).map(drop),
+            ana.branch(point).run().map(drop),
         ];
         for refused in refused {
             assert_eq!(refused.unwrap_err().kind(), ErrorKind::NotFound);

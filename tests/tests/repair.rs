@@ -25,7 +25,7 @@ fn killed() -> (TempDir, PathBuf) {
         }
         if n == 30 {
             let point = engine.point("essay@early").unwrap();
-            engine.branch(&point, Some("aside")).unwrap();
+            engine.branch(&point).description("aside").run().unwrap();
         }
     }
     engine.store().drain().unwrap();

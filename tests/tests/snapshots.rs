@@ -108,7 +108,7 @@ fn long(root: &Path, random: &mut Random) -> Engine {
             task = engine.restore(&point).run().unwrap();
             run(&task, random, 1200);
         } else {
-            run_lineage(&engine.branch(&point, None).unwrap(), random, 600);
+            run_lineage(&engine.branch(&point).run().unwrap(), random, 600);
         }
     }
     wait(&engine, |stats| stats.snapshots >= 8);

@@ -144,7 +144,7 @@ impl Store {
 
     fn fork(&mut self) {
         let point = self.task().point(self.offset()).unwrap();
-        self.engine().branch(&point, None).unwrap();
+        self.engine().branch(&point).run().unwrap();
     }
 
     /// Times each operation at this size.
@@ -172,7 +172,7 @@ impl Store {
             "checkpoint" => seconds(|| drop(task.checkpoint(Mark::new()).unwrap())),
             "fork" => {
                 let point = task.point(at).unwrap();
-                seconds(|| drop(engine.branch(&point, None).unwrap()))
+                seconds(|| drop(engine.branch(&point).run().unwrap()))
             }
             "event at a random offset" => {
                 let point = task.point(at).unwrap();

@@ -44,7 +44,7 @@ pub fn checkpoint_and_fork(rounds: usize, count: u64) {
         per(seconds(|| {
             for _ in 0..count {
                 at = (at * 7919 + 13) % within;
-                engine.branch(&task.point(at).unwrap(), None).unwrap();
+                engine.branch(&task.point(at).unwrap()).run().unwrap();
             }
         }))
     };
@@ -129,7 +129,7 @@ pub fn states(rounds: usize, marks: u64) {
     };
     let mut pass = || {
         seconds(|| {
-            let mut states = task.lineage().states_of(&RunReducer, ..).unwrap();
+            let mut states = task.lineage().states(&RunReducer, ..).unwrap();
             let mut count = 0;
             while states.next_state().unwrap().is_some() {
                 count += 1;
@@ -139,7 +139,8 @@ pub fn states(rounds: usize, marks: u64) {
     };
     let mut copied = || {
         seconds(|| {
-            let states: Vec<_> = task.lineage().states(..).unwrap().map(Result::unwrap).collect();
+            let states = task.lineage().states(&RunReducer, ..).unwrap();
+            let states: Vec<_> = states.map(Result::unwrap).collect();
             assert_eq!(states.len() as u64, marks);
         }) * 1e3
     };

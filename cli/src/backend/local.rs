@@ -111,7 +111,7 @@ impl Backend for Local<'_> {
     fn states(&self, point: &PointForm, messages: MessageRange, each: EachState<'_>) -> Result<()> {
         let found = self.found(point)?;
         let lineage = self.0.task(&found.task)?.lineage_named(found.lineage)?;
-        let mut states = lineage.states_of(&RunReducer, ..found.offset)?;
+        let mut states = lineage.states(&RunReducer, ..found.offset)?;
         while let Some((checkpoint, state)) = states.next_state()? {
             each(
                 forms::checkpoint(checkpoint),

@@ -148,7 +148,7 @@ fn seed_001_a_lineage_opened_before_a_crash_is_used_afterwards() {
     let engine = Engine::open(place.store(), Options::default()).unwrap();
     let lineage = engine.task("task-1").unwrap().lineage().clone();
     let end = lineage.appended_under("checkpoints:a").unwrap().unwrap().end;
-    engine.branch(&lineage.point(end).unwrap(), Some("try it x")).unwrap();
+    engine.branch(&lineage.point(end).unwrap()).description("try it x").run().unwrap();
     engine.close().unwrap();
     put(&connection, &Row { description: Some("try it"), ..row("x", "tried", Some("a"), 2) });
     place.say("import checkpoints.sqlite").ok();

@@ -303,7 +303,7 @@ pub async fn control() {
     client.call_under(&pause, &key).await.unwrap();
     let again = client.call_under(&pause, &key).await.unwrap();
     assert_eq!((again.control, again.repeated), (RunControl::Paused, true));
-    assert_eq!(served.engine.task("essay").unwrap().control().unwrap(), RunControl::Paused);
+    assert_eq!(served.engine.task("essay").unwrap().control().now().unwrap(), RunControl::Paused);
     let error = client.call(&control(RunControl::Paused, None)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
 }

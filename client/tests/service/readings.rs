@@ -187,7 +187,7 @@ pub async fn series() {
 pub async fn align() {
     let (served, client) = run().await;
     let task = served.engine.task("run").unwrap();
-    let fork = served.engine.view().branch(&task.point(16).unwrap(), None).unwrap();
+    let fork = served.engine.view().branch(&task.point(16).unwrap()).run().unwrap();
     let bodies = || [step(3, true), step(4, true)].concat();
     let other = Body::from(Message::text("assistant", "I give up."));
     fork.append(Append::batch([bodies(), vec![other]].concat())).unwrap();

@@ -57,8 +57,30 @@ pub struct Follower {
     since_look: u32,
 }
 
+/// The place from which a follower reads: an offset of the active lineage, or the
+/// [position](Follower::position) of another follower.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FollowFrom {
+    /// `None` for the active lineage.
+    lineage: Option<LineageId>,
+    next: Offset,
+}
+
+impl From<Offset> for FollowFrom {
+    fn from(next: Offset) -> Self {
+        Self { lineage: None, next }
+    }
+}
+
+impl From<(LineageId, Offset)> for FollowFrom {
+    fn from((lineage, next): (LineageId, Offset)) -> Self {
+        Self { lineage: Some(lineage), next }
+    }
+}
+
 impl Task {
-    /// Follows the task from an offset of its active lineage.
+    /// Follows the task from an offset of its active lineage, or from the position of another
+    /// follower: its lineage, and its next offset.
     ///
     /// ```
     /// use milepost::events::Message;
@@ -73,25 +95,23 @@ impl Task {
     ///     println!("{}", event.offset);
     /// }
     /// engine.restore(&task.point(1)?).run()?;
-    /// let next = follower.try_next()?;
-    /// assert!(matches!(next, Some(Followed::LineageChanged(changed)) if changed.at == 1));
+    /// let mut other = task.follow(follower.position())?;
+    /// for follower in [&mut follower, &mut other] {
+    ///     let next = follower.try_next()?;
+    ///     assert!(matches!(next, Some(Followed::LineageChanged(changed)) if changed.at == 1));
+    /// }
     /// # Ok::<(), milepost::Error>(())
     /// ```
     ///
     /// # Errors
     ///
     /// `Invalid`: the offset is past the head. `NotFound`: retention trimmed the offset.
-    pub fn follow(&self, from: Offset) -> Result<Follower> {
-        let lineage = self.engine().inner.catalog.active(self.no())?.1.lineage;
-        self.follow_from(lineage, from)
-    }
-
-    /// Continues at the position of another follower: its lineage, and its next offset.
-    ///
-    /// # Errors
-    ///
-    /// As [`Task::follow`].
-    pub fn follow_from(&self, lineage: LineageId, next: Offset) -> Result<Follower> {
+    pub fn follow(&self, from: impl Into<FollowFrom>) -> Result<Follower> {
+        let FollowFrom { lineage, next } = from.into();
+        let lineage = match lineage {
+            Some(lineage) => lineage,
+            None => self.engine().inner.catalog.active(self.no())?.1.lineage,
+        };
         let mut follower = Follower {
             engine: self.engine().clone(),
             task: self.no(),
@@ -112,8 +132,7 @@ impl Task {
 }
 
 impl Follower {
-    /// Returns the followed lineage and the next offset, from which [`Task::follow_from`]
-    /// continues.
+    /// Returns the followed lineage and the next offset, from which [`Task::follow`] continues.
     pub fn position(&self) -> (LineageId, Offset) {
         (self.lineage, self.next)
     }

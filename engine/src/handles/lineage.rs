@@ -203,7 +203,7 @@ impl Lineage {
     /// Queues events without hooks and captures.
     pub(crate) fn submit_unobserved(&self, append: &Append) -> Result<Ticket> {
         if append.control_changes().next().is_some() {
-            let why = "a change of control is not queued: use append or change_control";
+            let why = "a change of control is not queued: use append or `Task::control`";
             return self.inner().meters.refused(Err(Error::invalid(why)));
         }
         let request = self.request(append)?;

@@ -29,13 +29,13 @@ const REMEMBERED: usize = 4096;
 /// Run control of all tasks with a change or a waiting thread.
 #[derive(Default)]
 pub(crate) struct RunControls {
-    tasks: Mutex<HashMap<TaskNo, Arc<TaskControl>>>,
+    tasks: Mutex<HashMap<TaskNo, Arc<ControlCache>>>,
 }
 
 /// Cached run status of a task's lineages. The lock is held while a change is committed, so that
 /// changes are checked one after another.
 #[derive(Default)]
-pub(crate) struct TaskControl {
+pub(crate) struct ControlCache {
     known: Mutex<RunStatuses>,
     changed: Condvar,
     /// Futures that wait for a change. Entries are added under the lock of `known`.
@@ -46,7 +46,7 @@ pub(crate) struct TaskControl {
 
 /// A restore with participants under way. Threads at a safe point of the task wait until it is
 /// dropped.
-pub(crate) struct RestoreUnderWay(Arc<TaskControl>);
+pub(crate) struct RestoreUnderWay(Arc<ControlCache>);
 
 impl Drop for RestoreUnderWay {
     fn drop(&mut self) {
@@ -68,7 +68,7 @@ pub(crate) struct RunStatus {
 }
 
 impl RunControls {
-    pub(crate) fn of(&self, task: TaskNo) -> Arc<TaskControl> {
+    pub(crate) fn of(&self, task: TaskNo) -> Arc<ControlCache> {
         let mut tasks = self.tasks.lock();
         if tasks.len() > REMEMBERED {
             tasks.retain(|_, control| Arc::strong_count(control) > 1);
@@ -104,7 +104,7 @@ impl RunControls {
     }
 }
 
-impl TaskControl {
+impl ControlCache {
     pub(crate) fn lock(&self) -> MutexGuard<'_, RunStatuses> {
         self.known.lock()
     }
@@ -212,7 +212,7 @@ pub(crate) fn append(lineage: &Lineage, append: &Append) -> Result<Committed> {
 /// Commits events that lead from one control to another. The transition has been checked.
 fn commit(
     lineage: &Lineage,
-    control: &TaskControl,
+    control: &ControlCache,
     mut known: MutexGuard<'_, RunStatuses>,
     append: &Append,
     from: RunControl,
@@ -246,41 +246,55 @@ fn checked(now: RunControl, change: &ControlChanged) -> Result<RunControl> {
     transition(change.from, change.to)
 }
 
+/// The control of a task's run, in the lineage of the task's handle: see [`Task::control`].
+#[derive(Debug, Clone, Copy)]
+pub struct TaskControl<'a> {
+    task: &'a Task,
+}
+
 impl Task {
-    /// Returns the control of the run, in the lineage of this handle.
+    /// Returns the operations on the control of the run: idle, running, paused or stopped.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use milepost::events::RunControl;
+    /// use milepost::{Engine, ErrorKind, Options};
+    ///
+    /// let engine = Engine::in_memory(Options::default())?;
+    /// let task = engine.start_task("tuning", "ana")?;
+    /// task.control().change(RunControl::Running, None)?;
+    /// task.control().change(RunControl::Paused, Some("let me look"))?;
+    /// let refused = task.control().change(RunControl::Idle, None).unwrap_err();
+    /// assert_eq!(refused.kind(), ErrorKind::Invalid);
+    /// assert_eq!(task.control().now()?, RunControl::Paused);
+    /// let seen = task.control().wait(RunControl::Running, Duration::MAX)?;
+    /// assert_eq!(seen, RunControl::Paused);
+    /// # Ok::<(), milepost::Error>(())
+    /// ```
+    pub fn control(&self) -> TaskControl<'_> {
+        TaskControl { task: self }
+    }
+}
+
+impl TaskControl<'_> {
+    /// Returns the control now.
     ///
     /// # Errors
     ///
     /// `Corrupt`: events cannot be read. `Unavailable`: the store is closed.
-    pub fn control(&self) -> Result<RunControl> {
-        let inner = self.lineage().inner();
-        let control = inner.controls.of(self.no());
-        let mut known = control.lock();
-        current(inner, &mut known, self.no(), self.lineage().id())
+    pub fn now(&self) -> Result<RunControl> {
+        self.current(&mut self.cache().lock())
     }
 
     /// Returns `true` while this process restores the task together with files: until it has
     /// ended, appends are refused.
     pub fn is_restoring(&self) -> bool {
-        let control = self.lineage().inner().controls.of(self.no());
-        control.restores.load(Ordering::SeqCst) > 0
+        self.cache().restores.load(Ordering::SeqCst) > 0
     }
 
-    /// Waits while the control of the run is `unwanted`, or [`Task::is_restoring`], at most the
-    /// given time, and returns the control. With [`Duration::MAX`] the wait is unlimited. It also
-    /// ends if a restore activates another lineage, the task is deleted or the store is closed.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use milepost::events::RunControl;
-    /// use milepost::{Engine, Options};
-    ///
-    /// let engine = Engine::in_memory(Options::default())?;
-    /// let task = engine.start_task("tuning", "ana")?;
-    /// let control = task.wait_control(RunControl::Paused, Duration::from_secs(1))?;
-    /// assert_eq!(control, RunControl::Idle);
-    /// # Ok::<(), milepost::Error>(())
-    /// ```
+    /// Waits while the control is `unwanted`, or [`TaskControl::is_restoring`], at most the given
+    /// time, and returns the control. With [`Duration::MAX`] the wait is unlimited. It also ends if
+    /// a restore activates another lineage, the task is deleted or the store is closed.
     ///
     /// # Errors
     ///
@@ -291,32 +305,32 @@ impl Task {
     /// - `NotFound`: the task was deleted.
     /// - `Unavailable`: the store was closed.
     /// - `Corrupt`: events cannot be read.
-    pub fn wait_control(&self, unwanted: RunControl, at_most: Duration) -> Result<RunControl> {
-        let control = self.lineage().inner().controls.of(self.no());
+    pub fn wait(&self, unwanted: RunControl, at_most: Duration) -> Result<RunControl> {
+        let control = self.cache();
         let mut known = control.lock();
         let mut seen = Ok(unwanted);
         let waits = |known: &mut RunStatuses| {
-            seen = self.current_control(known);
+            seen = self.of_active(known);
             control.is_awaited(&seen, unwanted)
         };
         control.changed.wait_while_for(&mut known, waits, at_most);
         seen
     }
 
-    /// Waits as [`Task::wait_control`] does, without a limit, as a future for any runtime.
+    /// Waits as [`TaskControl::wait`] does, without a limit, as a future for any runtime.
     ///
     /// A poll may read events, which blocks as an append does. The future does not hold the
     /// thread while it waits.
-    pub fn wait_control_async(
+    pub fn wait_async(
         &self,
         unwanted: RunControl,
     ) -> impl Future<Output = Result<RunControl>> + Send + use<> {
-        let task = self.clone();
+        let task = self.task.clone();
         // The future holds it: an entry without a waiting thread or future may be dropped.
-        let control = task.lineage().inner().controls.of(task.no());
+        let control = self.cache();
         std::future::poll_fn(move |context| {
             let mut known = control.lock();
-            let seen = task.current_control(&mut known);
+            let seen = task.control().of_active(&mut known);
             if control.is_awaited(&seen, unwanted) {
                 control.wake_later(&known, context.waker());
                 return Poll::Pending;
@@ -325,58 +339,55 @@ impl Task {
         })
     }
 
-    /// Returns the control of the run if the lineage of this handle is the active one.
-    fn current_control(&self, known: &mut RunStatuses) -> Result<RunControl> {
-        let inner = self.lineage().inner();
-        // The activations of a deleted task stay until a compaction.
-        inner.catalog.task(self.no())?;
-        let (epoch, active) = inner.catalog.active(self.no())?;
-        if epoch != self.epoch() {
-            return Err(outdated(active.lineage, epoch, self.epoch()));
-        }
-        current(inner, known, self.no(), self.lineage().id())
-    }
-
     /// Begins, pauses, resumes, stops or ends the run: changes its control to `to`. The change is
     /// durable when this returns, and threads that wait at a safe point are woken. Returns the
     /// previous control.
     ///
-    /// ```
-    /// use milepost::events::RunControl;
-    /// use milepost::{Engine, ErrorKind, Options};
-    ///
-    /// let engine = Engine::in_memory(Options::default())?;
-    /// let task = engine.start_task("tuning", "ana")?;
-    /// task.change_control(RunControl::Running, None)?;
-    /// task.change_control(RunControl::Paused, Some("let me look"))?;
-    /// let refused = task.change_control(RunControl::Idle, None).unwrap_err();
-    /// assert_eq!(refused.kind(), ErrorKind::Invalid);
-    /// assert_eq!(task.control()?, RunControl::Paused);
-    /// # Ok::<(), milepost::Error>(())
-    /// ```
-    ///
     /// # Errors
     ///
     /// `Invalid`: there is no such transition; nothing is appended. Others as [`Lineage::append`].
-    pub fn change_control(&self, to: RunControl, reason: Option<&str>) -> Result<RunControl> {
-        self.change_control_in(&Context::default(), to, reason)
+    pub fn change(&self, to: RunControl, reason: Option<&str>) -> Result<RunControl> {
+        self.change_in(&Context::default(), to, reason)
     }
 
-    /// Changes the control of the run, as [`Task::change_control`], by an event in a context.
-    pub fn change_control_in(
+    /// Changes the control, as [`TaskControl::change`], by an event in a context.
+    ///
+    /// # Errors
+    ///
+    /// As [`TaskControl::change`].
+    pub fn change_in(
         &self,
         context: &Context,
         to: RunControl,
         reason: Option<&str>,
     ) -> Result<RunControl> {
-        let inner = self.lineage().inner();
-        let control = inner.controls.of(self.no());
+        let control = self.cache();
         let mut known = control.lock();
-        let from = current(inner, &mut known, self.no(), self.lineage().id())?;
-        inner.meters.refused(transition(from, to))?;
+        let from = self.current(&mut known)?;
+        self.task.inner().meters.refused(transition(from, to))?;
         let reason = reason.map(str::to_owned);
         let change = Append::from(ControlChanged { from, to, reason }).or_context(context);
-        commit(self.lineage(), &control, known, &change, from, to)?;
+        commit(self.task.lineage(), &control, known, &change, from, to)?;
         Ok(from)
+    }
+
+    fn cache(&self) -> Arc<ControlCache> {
+        self.task.inner().controls.of(self.task.no())
+    }
+
+    fn current(&self, known: &mut RunStatuses) -> Result<RunControl> {
+        current(self.task.inner(), known, self.task.no(), self.task.lineage().id())
+    }
+
+    /// Returns the control if the lineage of the handle is the active one.
+    fn of_active(&self, known: &mut RunStatuses) -> Result<RunControl> {
+        let (catalog, no) = (&self.task.inner().catalog, self.task.no());
+        // The activations of a deleted task stay until a compaction.
+        catalog.task(no)?;
+        let (epoch, active) = catalog.active(no)?;
+        if epoch != self.task.epoch() {
+            return Err(outdated(active.lineage, epoch, self.task.epoch()));
+        }
+        self.current(known)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::RangeBounds;
 
 use milepost_codec::{Error, LineageId, LogId, Offset, Result};
-use milepost_replay::{Reducer, RunReducer, RunState};
+use milepost_replay::Reducer;
 use milepost_store::index::MarkEntry;
 use milepost_store::index::keys;
 
@@ -18,20 +18,13 @@ use crate::history::state::state_at;
 /// Index entries of one scan.
 const STRIDE: usize = 64;
 
-/// The built-in reducer, for passes that outlive their call.
-static RUN: RunReducer = RunReducer;
-
-/// Iterator over the checkpoints of a lineage, oldest first, each with its state: see
+/// One pass over the checkpoints of a lineage, oldest first, each with its state: see
 /// [`Lineage::states`]. It ends after the first error.
 ///
-/// Each state is a copy of the pass's own: of the variables, the context and the artifacts, and of
-/// at most 64 KiB of the newest messages. Older messages are in chunks that all states share. A
-/// program that does not keep the states avoids the copies with [`Lineage::states_of`].
-pub struct States(StatesOf<'static, RunReducer>);
-
-/// One pass over the checkpoints of a lineage, oldest first, with the states of any reducer: see
-/// [`Lineage::states_of`].
-pub struct StatesOf<'r, R: Reducer> {
+/// [`States::next_state`] lends the states one at a time. As an iterator it copies each: of a run,
+/// the variables, the context and the artifacts, and at most 64 KiB of the newest messages. Older
+/// messages are in chunks that all states share.
+pub struct States<'r, R: Reducer> {
     reducer: &'r R,
     marks: Marks,
     folded: Option<Folded<R::State>>,
@@ -59,19 +52,20 @@ struct Folded<S> {
 }
 
 impl Lineage {
-    /// Returns the checkpoints whose marks are in a range of offsets, oldest first, each with the
-    /// built-in reducer's state. As [`Lineage::read`], a range goes through the ancestors, ends at
-    /// the current head, and begins at the first existing event if it begins at 0. Removed
+    /// Returns the checkpoints whose marks are in a range of offsets, oldest first, each with its
+    /// state, folded by a reducer. As [`Lineage::read`], a range goes through the ancestors, ends
+    /// at the current head, and begins at the first existing event if it begins at 0. Removed
     /// checkpoints are left out.
     ///
-    /// The states are those of [`View::run_state`](crate::View::run_state), in one pass: the
-    /// first is folded from the nearest snapshot, each other one from the one before it. A mark of
-    /// a point ([`Mark::at`](crate::Mark::at)) before that of an earlier mark has a fold of its
-    /// own. If content is removed during the pass (by an erasure, a trim or a compaction), the next
-    /// state is folded from a snapshot again.
+    /// The states are those of [`View::state`](crate::View::state), in one pass: the first is
+    /// folded from the nearest snapshot, each other one from the one before it. A mark of a point
+    /// ([`Mark::at`](crate::Mark::at)) before that of an earlier mark has a fold of its own. If
+    /// content is removed during the pass (by an erasure, a trim or a compaction), the next state
+    /// is folded from a snapshot again.
     ///
     /// ```
     /// use milepost::events::Message;
+    /// use milepost::state::RunReducer;
     /// use milepost::{Engine, Mark, Options};
     ///
     /// let engine = Engine::in_memory(Options::default())?;
@@ -80,7 +74,7 @@ impl Lineage {
     ///     task.append(Message::text("user", "hello"))?;
     ///     task.checkpoint(Mark::new().label(format!("turn-{n}")))?;
     /// }
-    /// for found in task.lineage().states(..)? {
+    /// for found in task.lineage().states(&RunReducer, ..)? {
     ///     let (checkpoint, state) = found?;
     ///     println!("{:?}: {} messages", checkpoint.label, state.messages.len());
     /// }
@@ -91,28 +85,19 @@ impl Lineage {
     ///
     /// `Invalid`: the range begins past the head. `NotFound`: the range begins before the events
     /// that retention kept, or the task was deleted. The items have the errors of
-    /// [`View::run_state`](crate::View::run_state).
-    pub fn states(&self, range: impl RangeBounds<Offset>) -> Result<States> {
-        self.states_of(&RUN, range).map(States)
-    }
-
-    /// Does the same with any reducer. The states are lent one at a time, and not copied.
-    ///
-    /// # Errors
-    ///
-    /// As [`Lineage::states`].
-    pub fn states_of<'r, R: Reducer>(
+    /// [`View::state`](crate::View::state).
+    pub fn states<'r, R: Reducer>(
         &self,
         reducer: &'r R,
         range: impl RangeBounds<Offset>,
-    ) -> Result<StatesOf<'r, R>> {
+    ) -> Result<States<'r, R>> {
         let (next, end) = self.read(range)?.range();
         let marks = Marks { lineage: self.clone(), next, end, found: VecDeque::new() };
-        Ok(StatesOf { reducer, marks, folded: None, earlier: None, ended: false })
+        Ok(States { reducer, marks, folded: None, earlier: None, ended: false })
     }
 }
 
-impl<R: Reducer> StatesOf<'_, R> {
+impl<R: Reducer> States<'_, R> {
     /// Returns the next checkpoint and its state; `None` at the end and after an error.
     ///
     /// # Errors
@@ -237,28 +222,16 @@ impl Marks {
     }
 }
 
-impl States {
-    fn copied(&mut self) -> Result<Option<(Checkpoint, RunState)>> {
-        let next = self.0.next_state()?;
-        Ok(next.map(|(checkpoint, state)| (checkpoint, state.clone())))
-    }
-}
-
-impl Iterator for States {
-    type Item = Result<(Checkpoint, RunState)>;
+impl<R: Reducer<State: Clone>> Iterator for States<'_, R> {
+    type Item = Result<(Checkpoint, R::State)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.copied().transpose()
+        let copied = |(checkpoint, state): (_, &R::State)| (checkpoint, state.clone());
+        self.next_state().map(|next| next.map(copied)).transpose()
     }
 }
 
-impl std::fmt::Debug for States {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl<R: Reducer> std::fmt::Debug for StatesOf<'_, R> {
+impl<R: Reducer> std::fmt::Debug for States<'_, R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Marks { next, end, .. } = &self.marks;
         f.debug_struct("States").field("next", next).field("end", end).finish_non_exhaustive()

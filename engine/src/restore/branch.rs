@@ -19,47 +19,82 @@ use crate::handles::view::View;
 use crate::history::events::Ancestry;
 use crate::history::point::Point;
 
+/// A new lineage at a point. Nothing happens before [`run`](Branch::run) or
+/// [`append`](Branch::append).
+///
+/// ```
+/// use milepost::{Engine, Options};
+///
+/// let engine = Engine::in_memory(Options::default())?;
+/// let task = engine.start_task("essay", "ana")?;
+/// let shorter = engine.branch(&engine.point("essay@1")?).description("shorter").run()?;
+/// assert_eq!(shorter.info()?.description.as_deref(), Some("shorter"));
+/// assert_eq!(engine.task("essay")?.lineage().id(), task.lineage().id());
+/// # Ok::<(), milepost::Error>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "nothing is opened before `run` or `append`"]
+pub struct Branch<'a> {
+    view: &'a View,
+    point: &'a Point,
+    description: Option<&'a str>,
+    is_activated: bool,
+    conditions: Conditions,
+}
+
 impl View {
-    /// Opens a new lineage at a point. The active lineage stays the same.
-    ///
-    /// # Errors
-    ///
-    /// - `Corrupt`: the history before the point cannot be read.
-    /// - `Invalid`: the description has more than 1,024 bytes.
-    /// - `NotFound`: retention trimmed the point.
-    /// - `Unavailable`: a restore of the task is pending.
-    pub fn branch(&self, point: &Point, description: Option<&str>) -> Result<Lineage> {
-        self.branch_by(point, description, false, &Conditions::new())
+    /// Opens a new lineage at a point. The active lineage stays the same, unless the branch
+    /// [becomes active](Branch::activate).
+    pub fn branch<'a>(&'a self, point: &'a Point) -> Branch<'a> {
+        let conditions = Conditions::new();
+        Branch { view: self, point, description: None, is_activated: false, conditions }
+    }
+}
+
+impl<'a> Branch<'a> {
+    /// Sets the purpose of the new lineage, in words: at most 1,024 bytes.
+    pub fn description(mut self, description: impl Into<Option<&'a str>>) -> Self {
+        self.description = description.into();
+        self
     }
 
-    /// Opens a new lineage at a point, as [`View::branch`], under conditions. With `activate` it
-    /// becomes the active lineage, all in one commit. Files stay as they are. An
+    /// Makes the new lineage the active one, in the same commit. Files stay as they are. An
     /// [undo](View::undo) returns to the lineage before.
+    pub fn activate(mut self, activate: bool) -> Self {
+        self.is_activated = activate;
+        self
+    }
+
+    /// Sets the conditions: a key under which it is opened once, and an expected head.
     ///
     /// If a branch was opened so under the same key, at this point or before it, that lineage is
     /// returned, and nothing is made active. An expected head is that of the lineage that is active
     /// before, and has no effect on a branch that does not become active.
+    pub fn conditions(mut self, conditions: Conditions) -> Self {
+        self.conditions = conditions;
+        self
+    }
+
+    /// Opens the lineage.
     ///
     /// # Errors
     ///
-    /// As [`View::branch`]. `Conflict`: the head is not the expected one, or the key was used for
-    /// something else. `Invalid`: a hook refuses.
-    pub fn branch_by(
-        &self,
-        point: &Point,
-        description: Option<&str>,
-        activate: bool,
-        conditions: &Conditions,
-    ) -> Result<Lineage> {
-        self.shown(point)?;
-        match activate {
-            true => self.engine().branch_and_switch(point, description, conditions),
-            false => self.engine().open_branch(point, description, conditions),
+    /// - `Conflict`: the head is not the expected one, or the key was used for something else.
+    /// - `Corrupt`: the history before the point cannot be read.
+    /// - `Invalid`: the description has more than 1,024 bytes, or a hook refuses.
+    /// - `NotFound`: retention trimmed the point.
+    /// - `Unavailable`: a restore of the task is pending.
+    pub fn run(self) -> Result<Lineage> {
+        let Self { view, point, description, is_activated, conditions } = self;
+        view.shown(point)?;
+        match is_activated {
+            true => view.engine().branch_and_switch(point, description, &conditions),
+            false => view.engine().open_branch(point, description, &conditions),
         }
     }
 
-    /// Opens a new lineage at a point, as [`View::branch`], and appends events to it, with the
-    /// checkpoint of the append, all in one commit. The active lineage stays the same.
+    /// Opens the lineage and appends events to it, with the checkpoint of the append, all in one
+    /// commit. The active lineage stays the same.
     ///
     /// If a branch at the point already has an append with the same idempotency key, that branch is
     /// returned, and the result of the append to it. The key is forgotten once retention trimmed
@@ -76,7 +111,7 @@ impl View {
     /// task.append_marked(say("two"), Mark::new().alias("step-2"))?;
     /// let other = say("another two").mark(Mark::new().alias("step-2b"));
     /// let from = engine.point(&format!("@{}", first.id))?;
-    /// let (branch, appended) = engine.branch_with(&from, None, other)?;
+    /// let (branch, appended) = engine.branch(&from).append(other)?;
     /// assert_eq!(branch.last_successful()?.map(|mark| mark.id), appended.checkpoint);
     /// assert_ne!(engine.task("thread")?.lineage().id(), branch.id());
     /// # Ok::<(), milepost::Error>(())
@@ -84,17 +119,16 @@ impl View {
     ///
     /// # Errors
     ///
-    /// As [`View::branch`] and [`Lineage::append`]. `Invalid`: the append expects a head, or
-    /// changes the control of the run, is after a capture, or each event has its own key, or a hook
-    /// refuses the checkpoint.
-    pub fn branch_with(
-        &self,
-        point: &Point,
-        description: Option<&str>,
-        append: impl Into<Append>,
-    ) -> Result<(Lineage, Appended)> {
-        self.shown(point)?;
-        self.engine().branch_appended(point, description, append.into())
+    /// As [`Branch::run`] and [`Lineage::append`]. `Invalid`: the append expects a head, or
+    /// changes the control of the run, is after a capture, or each event has its own key, a hook
+    /// refuses the checkpoint, or the branch has conditions or is to become active.
+    pub fn append(self, append: impl Into<Append>) -> Result<(Lineage, Appended)> {
+        if self.is_activated || self.conditions != Conditions::new() {
+            let why = "a branch with events has the key of its append, and does not become active";
+            return Err(Error::invalid(why));
+        }
+        self.view.shown(self.point)?;
+        self.view.engine().branch_appended(self.point, self.description, append.into())
     }
 }
 

@@ -76,7 +76,7 @@ impl View {
     ///
     /// let engine = Engine::in_memory(Options::default())?;
     /// let task = engine.start_task("essay", "ana")?;
-    /// let other = engine.branch(&engine.point("essay@1")?, Some("shorter"))?;
+    /// let other = engine.branch(&engine.point("essay@1")?).description("shorter").run()?;
     /// assert_eq!(engine.switch(&other).run()?.lineage().id(), other.id());
     /// engine.undo("essay").run()?;
     /// assert_eq!(engine.task("essay")?.lineage().id(), task.lineage().id());

@@ -137,6 +137,18 @@ impl Captures<'_> {
         self.engine.inner.catalog.all_files_kept(task.no())
     }
 
+    /// Returns the lineage whose head names the last capture of a task's folder. It is another one
+    /// than the active lineage after a [switch](crate::View::switch), a redo or an undo of the
+    /// state, until the next capture.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: the task was deleted. `Unavailable`: the store is closed.
+    pub fn lineage(&self, task: &Task) -> Result<LineageId> {
+        let (active, kept) = self.engine.inner.catalog.files_kept(task.no())?;
+        Ok(kept.map_or(active, |kept| kept.lineage))
+    }
+
     /// Reports a change of a workspace to all hooks, and counts captures. For programs that manage
     /// a workspace, such as the crate `milepost-workspace`.
     pub fn report(&self, change: &WorkspaceChange) {
@@ -150,19 +162,5 @@ impl Captures<'_> {
         }
         let hooks = &self.engine.inner.options.hooks;
         hooks.tell("a workspace", |hook| hook.on_workspace(change));
-    }
-}
-
-impl Task {
-    /// Returns the lineage whose head names the last capture of the folder. It is another one than
-    /// the active lineage after a [switch](crate::View::switch), a redo or an undo of the state,
-    /// until the next capture.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`: the task was deleted. `Unavailable`: the store is closed.
-    pub fn files_lineage(&self) -> Result<LineageId> {
-        let (active, kept) = self.engine().inner.catalog.files_kept(self.no())?;
-        Ok(kept.map_or(active, |kept| kept.lineage))
     }
 }

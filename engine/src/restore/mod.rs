@@ -9,6 +9,7 @@ pub(crate) mod restores;
 pub(crate) mod switch;
 pub(crate) mod two_phase;
 
+pub use self::branch::Branch;
 pub use self::last_capture::Captures;
 pub use self::restores::Restores;
 pub use crate::handles::participant::{CaptureContext, PrepareContext};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use crate::calls::Conditions;
 use crate::events::Message;
 use crate::{Append, Body, Checkpoint, Engine, ErrorKind, Hook, Mark, Options, Task};
 
@@ -46,7 +47,7 @@ fn a_branch_has_its_first_events_and_their_checkpoint_and_the_active_lineage_sta
     let from = engine.point("@one").unwrap();
     let before = task.append(say("before")).unwrap().seq;
     let other = other.mark(Mark::new().alias("two-b"));
-    let (branch, appended) = engine.branch_with(&from, Some("again"), other).unwrap();
+    let (branch, appended) = engine.branch(&from).description("again").append(other).unwrap();
     assert_eq!(appended.seq, before + 1);
     assert_eq!(texts(&branch), ["\"one\"".into(), "\"other\"".into(), format!("\"{long}\"")]);
     assert_eq!((appended.count, appended.repeated), (2, false));
@@ -66,22 +67,22 @@ fn a_key_opens_one_branch() {
     let engine = Engine::in_memory(Options::default()).unwrap();
     let task = thread(&engine);
     let from = engine.point("@one").unwrap();
-    let (branch, first) = engine.branch_with(&from, None, say("other").key("k")).unwrap();
+    let (branch, first) = engine.branch(&from).append(say("other").key("k")).unwrap();
     branch.append(say("behind")).unwrap();
-    let (same, again) = engine.branch_with(&from, None, say("other").key("k")).unwrap();
+    let (same, again) = engine.branch(&from).append(say("other").key("k")).unwrap();
     assert_eq!((same.id(), again.first), (branch.id(), first.first));
     assert!(again.repeated && !first.repeated);
-    let error = engine.branch_with(&from, None, say("another").key("k")).unwrap_err();
+    let error = engine.branch(&from).append(say("another").key("k")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
     assert_eq!(task.lineages().unwrap().len(), 2);
     // At another point it is another branch.
     let two = engine.point("@two").unwrap();
-    let (other, _) = engine.branch_with(&two, None, say("other").key("k")).unwrap();
+    let (other, _) = engine.branch(&two).append(say("other").key("k")).unwrap();
     assert_ne!(other.id(), branch.id());
     // A key of the history before the point.
     task.append(say("three").key("of the parent")).unwrap();
     let head = task.point(task.head().unwrap().next).unwrap();
-    let error = engine.branch_with(&head, None, say("three").key("of the parent")).unwrap_err();
+    let error = engine.branch(&head).append(say("three").key("of the parent")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
     assert_eq!(task.lineages().unwrap().len(), 3);
     verify(&engine);
@@ -94,10 +95,12 @@ fn an_append_that_cannot_be_the_first_one_is_refused_and_opens_nothing() {
     let from = engine.point("@one").unwrap();
     let late = task.point(3).unwrap();
     let refused = [
-        engine.branch_with(&from, None, say("x").expect_head(3)).unwrap_err(),
-        engine.branch_with(&from, None, Append::batch::<Body>([])).unwrap_err(),
-        engine.branch_with(&from, Some(&"x".repeat(1025)), say("x")).unwrap_err(),
-        engine.branch_with(&late, None, say("x").mark(Mark::new().at(1))).unwrap_err(),
+        engine.branch(&from).append(say("x").expect_head(3)).unwrap_err(),
+        engine.branch(&from).append(Append::batch::<Body>([])).unwrap_err(),
+        engine.branch(&from).description(&*"x".repeat(1025)).append(say("x")).unwrap_err(),
+        engine.branch(&late).append(say("x").mark(Mark::new().at(1))).unwrap_err(),
+        engine.branch(&from).activate(true).append(say("x")).unwrap_err(),
+        engine.branch(&from).conditions(Conditions::new().key("k")).append(say("x")).unwrap_err(),
     ];
     for error in refused {
         assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
@@ -135,13 +138,13 @@ fn hooks_are_asked_about_the_checkpoint_of_a_branch_and_told_of_it() {
     let task = thread(&engine);
     let from = engine.point("@one").unwrap();
     let labelled = say("x").mark(Mark::new().label("draft"));
-    let error = engine.branch_with(&from, None, labelled).unwrap_err();
+    let error = engine.branch(&from).append(labelled).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert!(error.to_string().contains("no draft on 0"), "{error}");
     assert_eq!(task.lineages().unwrap().len(), 1);
     let aliased = || say("x").mark(Mark::new().alias("branch")).key("once");
     for _ in 0..2 {
-        engine.branch_with(&from, None, aliased()).unwrap();
+        engine.branch(&from).append(aliased()).unwrap();
     }
     assert_eq!(task.lineages().unwrap().len(), 2);
     engine.store().drain().unwrap();

@@ -11,7 +11,7 @@ fn an_append_behind_the_drop_of_its_lineage_is_refused_and_not_lost() {
         let engine = Engine::in_memory(Options::default()).unwrap();
         let task = engine.start_task("essay", "ana").unwrap();
         task.append(Message::text("user", "hello")).unwrap();
-        let branch = engine.branch(&engine.point("essay@2").unwrap(), None).unwrap();
+        let branch = engine.branch(&engine.point("essay@2").unwrap()).run().unwrap();
         branch.append(Message::text("user", "aside")).unwrap();
         let (committer, retention) = (&engine.inner.committer, engine.retention());
         // Both are queued before the leader takes them, so one batch has both.

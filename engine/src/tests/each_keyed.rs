@@ -224,7 +224,7 @@ fn keys_of_events_are_refused_where_they_would_not_be_looked_up() {
     refused(task.try_submit(&one()).map(drop), "one that does not wait");
     refused(task.append_marked(one(), Mark::new()).map(drop), "a mark that may not be made");
     let point = task.point(1).unwrap();
-    refused(engine.branch_with(&point, None, one()).map(drop), "a branch");
+    refused(engine.branch(&point).append(one()).map(drop), "a branch");
     refused(task.append(Append::each_keyed([("", said(1, false))])).map(drop), "an empty key");
     let none: [(String, Message); 0] = [];
     refused(task.append(Append::each_keyed(none)).map(drop), "no events");

@@ -7,7 +7,6 @@ use std::thread;
 
 use milepost_store::INLINE_MAX;
 
-use crate::calls::Conditions;
 use crate::events::Message;
 use crate::retention::Policy;
 use crate::{Append, Engine, Mark};
@@ -48,10 +47,10 @@ fn other_tasks_are_started_and_appended_to_while_the_first_events_of_a_branch_ar
     task.append(Message::text("user", "one")).unwrap();
     let from = task.point(2).unwrap();
     let first = Append::batch([large(), large()]).key("k").mark(Mark::new().alias("first"));
-    let (branch, appended) = engine.branch_with(&from, None, first.clone()).unwrap();
+    let (branch, appended) = engine.branch(&from).append(first.clone()).unwrap();
     assert!(calls.load(Ordering::Relaxed) > 0);
     assert_eq!(branch.head().unwrap().next, appended.first + 3);
-    let (same, again) = engine.branch_with(&from, None, first).unwrap();
+    let (same, again) = engine.branch(&from).append(first).unwrap();
     assert_eq!((same.id(), again.first, again.repeated), (branch.id(), appended.first, true));
     let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
     assert!(report.faults.is_empty(), "{:#?}", report.faults);
@@ -68,9 +67,9 @@ fn no_chunk_is_stored_while_the_structure_is_locked() {
         stored("append");
     }
     let point = engine.point("@step-1").unwrap();
-    engine.branch_with(&point, None, large()).unwrap();
+    engine.branch(&point).append(large()).unwrap();
     stored("branch");
-    engine.branch_by(&point, None, true, &Conditions::new()).unwrap();
+    engine.branch(&point).activate(true).run().unwrap();
     let task = engine.restore(&point).run().unwrap();
     task.append(Append::from(large()).mark(Mark::new())).unwrap();
     stored("append");

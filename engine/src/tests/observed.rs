@@ -106,7 +106,7 @@ fn captures_come_before_events_that_ask_for_them_and_the_other_doors_refuse_it()
         task.append_marked(call(), Mark::new()).map(drop),
         task.append(each).map(drop),
         task.try_submit(&call()).map(drop),
-        engine.branch_with(&point, None, call()).map(drop),
+        engine.branch(&point).append(call()).map(drop),
     ] {
         assert_eq!(refused.unwrap_err().kind(), ErrorKind::Invalid);
     }

@@ -217,7 +217,7 @@ impl World {
             Op::Mark(task) => self.task(task)?.checkpoint(Mark::new()).map(drop),
             Op::Branch(task, at) => {
                 let task = self.task(task)?;
-                self.engine.branch(&point(&task, at)?, None).map(drop)
+                self.engine.branch(&point(&task, at)?).run().map(drop)
             }
             Op::Restore(task, at) => {
                 let task = self.task(task)?;
@@ -332,7 +332,7 @@ fn handles_and_checkpoints_that_are_given_without_a_read_are_those_that_are_read
     let restored = engine.restore(&engine.point("task@first").unwrap()).run().unwrap();
     same(&restored);
     restored.append(message()).unwrap();
-    let branch = engine.branch(&engine.point("task@1").unwrap(), None).unwrap();
+    let branch = engine.branch(&engine.point("task@1").unwrap()).run().unwrap();
     assert_eq!(branch.append(message()).unwrap().first, 2);
     let named = restored.lineage_named(branch.id()).unwrap();
     assert_eq!(named.head().unwrap(), branch.head().unwrap());

@@ -106,7 +106,7 @@ fn run(engine: &Engine, ops: &[Op]) -> Result<()> {
             Op::Restore(share) => {
                 task = engine.restore(&task.point(at(*share, head))?).run()?;
             }
-            Op::Branch(share) => _ = engine.branch(&task.point(at(*share, head))?, None)?,
+            Op::Branch(share) => _ = engine.branch(&task.point(at(*share, head))?).run()?,
             Op::Erase(share) if head > begin => {
                 // Some events cannot be erased.
                 let _ = engine.retention().erase(&task.point(at(*share, head - 1))?, None);
@@ -133,7 +133,7 @@ fn a_second_look_reads_no_event() {
     let task = engine.start_task("essay", "ana").unwrap();
     task.append(Message::text("user", "write")).unwrap();
     let fork = task.point(1).unwrap();
-    engine.branch(&fork, None).unwrap();
+    engine.branch(&fork).run().unwrap();
     let cancel = Cancel::new();
     cancel.cancel();
     let cancelled = engine.with_cancel(&cancel);
@@ -178,7 +178,7 @@ fn a_version_changes_with_each_commit_to_its_task_and_with_no_other() {
     is_new("an erasure");
     task.checkpoint(Mark::new().status(MarkStatus::Failure)).unwrap();
     is_new("a mark");
-    engine.branch(&task.point(1).unwrap(), None).unwrap();
+    engine.branch(&task.point(1).unwrap()).run().unwrap();
     is_new("a branch");
     engine.restore(&task.point(2).unwrap()).run().unwrap();
     is_new("a restore");

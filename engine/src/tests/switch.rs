@@ -64,7 +64,7 @@ fn said(text: &str) -> Message {
 fn branched(engine: &Engine) -> (Task, crate::Lineage) {
     let task = engine.start_task("essay", "ana").unwrap();
     task.append(said("one")).unwrap();
-    let branch = engine.branch(&engine.point("essay@1").unwrap(), None).unwrap();
+    let branch = engine.branch(&engine.point("essay@1").unwrap()).run().unwrap();
     (task, branch)
 }
 
@@ -417,7 +417,7 @@ proptest! {
 
 /// Opens and activates a branch at the first event.
 fn activated(engine: &Engine, description: Option<&str>) -> Result<Lineage> {
-    engine.branch_by(&engine.point("essay@1")?, description, true, &Conditions::new())
+    engine.branch(&engine.point("essay@1")?).description(description).activate(true).run()
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn run(args: &Args) -> Result<()> {
     };
     let run = Run::of(task, options())?;
     // The process that paused the run has ended.
-    if run.task().control()? == RunControl::Paused {
+    if run.task().control().now()? == RunControl::Paused {
         run.resume()?;
     }
     let mut reporter = Reporter { done: 0, stop_after: args.stop_after };

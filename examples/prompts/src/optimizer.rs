@@ -149,7 +149,7 @@ impl<'a> Optimizer<'a> {
         if self.view()?.next().is_none() {
             return Ok(End::Done);
         }
-        if let RunControl::Idle | RunControl::Stopped = self.run.task().control()? {
+        if let RunControl::Idle | RunControl::Stopped = self.run.task().control().now()? {
             self.run.begin()?;
         }
         loop {
@@ -183,7 +183,7 @@ impl<'a> Optimizer<'a> {
 
     /// Returns `true` if all rounds are done and the run is not running.
     fn is_held(&self, view: &View) -> Result<bool> {
-        Ok(view.next().is_none() && self.run.task().control()? != RunControl::Running)
+        Ok(view.next().is_none() && self.run.task().control().now()? != RunControl::Running)
     }
 
     fn layer(&mut self, view: &View, place: Place) -> Result<()> {

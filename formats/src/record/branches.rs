@@ -187,7 +187,7 @@ impl Branches {
                 let point = from.point(at)?;
                 match continues {
                     true => self.engine.restore(&point).description(called).run()?.lineage().id(),
-                    false => self.engine.branch(&point, Some(called))?.id(),
+                    false => self.engine.branch(&point).description(called).run()?.id(),
                 }
             }
         };

@@ -313,7 +313,8 @@ pub fn write_plan(
                 let shared_points = from.points.iter().take(shared).copied().collect();
                 let at = from.points.get(shared).copied().unwrap_or_default();
                 let point: Point = from.lineage.point(at)?;
-                let lineage = engine.branch(&point, run.description.as_deref())?;
+                let lineage =
+                    engine.branch(&point).description(run.description.as_deref()).run()?;
                 lay(lineage, run, shared_points, each, progress)?
             }
         };

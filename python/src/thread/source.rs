@@ -296,7 +296,7 @@ impl Source {
         let (lineage, id, next) = match self {
             Self::Here(engine) => {
                 let point = engine.point(address)?;
-                let (lineage, appended) = engine.branch_with(&point, None, appending.here())?;
+                let (lineage, appended) = engine.branch(&point).append(appending.here())?;
                 (lineage.id(), appended.checkpoint, (appended.head.next, Some(point.no)))
             }
             Self::There(client) => {

@@ -57,7 +57,7 @@ impl Run {
         options: RunOptions,
     ) -> Result<Self> {
         let run = Self::of(engine.task_or_start(task, user)?, options)?;
-        if matches!(run.task().control()?, RunControl::Idle | RunControl::Stopped) {
+        if matches!(run.task().control().now()?, RunControl::Idle | RunControl::Stopped) {
             run.begin()?;
         }
         Ok(run)
@@ -179,7 +179,7 @@ impl Run {
             return self.end_held();
         }
         let context = &self.shared.options.context;
-        match self.task().change_control_in(context, RunControl::Idle, None) {
+        match self.task().control().change_in(context, RunControl::Idle, None) {
             Err(error) if self.shared.continues_without(&error) => self.end_held(),
             ended => ended.map(|_| ()),
         }
@@ -191,7 +191,7 @@ impl Run {
         let task = self.task();
         let is_superseded = self.shared.renewed().is_ok_and(|now| now.epoch() != task.epoch());
         is_superseded
-            || task.is_restoring()
-            || is_done && task.control().is_ok_and(|control| control != RunControl::Running)
+            || task.control().is_restoring()
+            || is_done && task.control().now().is_ok_and(|control| control != RunControl::Running)
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn is_due(
     let Some(last) = head.checked_sub(1) else {
         return Ok(false);
     };
-    if last < due.saved_to || task.control()? == RunControl::Running {
+    if last < due.saved_to || task.control().now()? == RunControl::Running {
         return Ok(false);
     }
     let time_us = match idle.is_unchanged(head) {

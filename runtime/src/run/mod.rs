@@ -142,7 +142,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// As [`Task::change_control`].
+    /// As [`TaskControl::change`](milepost::control::TaskControl::change).
     pub fn begin(&self) -> Result<()> {
         self.change(RunControl::Running, None)
     }
@@ -151,7 +151,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// As [`Task::change_control`].
+    /// As [`TaskControl::change`](milepost::control::TaskControl::change).
     pub fn pause(&self, reason: &str) -> Result<()> {
         self.change(RunControl::Paused, Some(reason))
     }
@@ -160,7 +160,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// As [`Task::change_control`].
+    /// As [`TaskControl::change`](milepost::control::TaskControl::change).
     pub fn resume(&self) -> Result<()> {
         self.change(RunControl::Running, None)
     }
@@ -169,7 +169,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// As [`Task::change_control`].
+    /// As [`TaskControl::change`](milepost::control::TaskControl::change).
     pub fn stop(&self, reason: &str) -> Result<()> {
         self.change(RunControl::Stopped, Some(reason))
     }
@@ -178,7 +178,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// As [`Task::change_control`].
+    /// As [`TaskControl::change`](milepost::control::TaskControl::change).
     pub fn end(&self) -> Result<()> {
         self.change(RunControl::Idle, None)
     }
@@ -186,7 +186,7 @@ impl Run {
     fn change(&self, to: RunControl, reason: Option<&str>) -> Result<()> {
         // On the active lineage, even if the run has not yet noticed a restore.
         let now = self.shared.renewed()?;
-        now.change_control_in(&self.shared.options.context, to, reason).map(|_| ())
+        now.control().change_in(&self.shared.options.context, to, reason).map(|_| ())
     }
 
     /// Checks the run control: returns at once while the run is running, and waits while it is
@@ -200,7 +200,7 @@ impl Run {
     /// - `NotFound`: the task was deleted.
     pub fn safe_point(&self) -> Result<SafePoint> {
         loop {
-            let seen = self.task().wait_control(RunControl::Paused, Duration::MAX);
+            let seen = self.task().control().wait(RunControl::Paused, Duration::MAX);
             if let Some(point) = self.safe_point_at(seen)? {
                 return Ok(point);
             }
@@ -232,7 +232,7 @@ impl Run {
     /// As [`Run::safe_point`].
     pub async fn safe_point_async(&self) -> Result<SafePoint> {
         loop {
-            let seen = self.task().wait_control_async(RunControl::Paused).await;
+            let seen = self.task().control().wait_async(RunControl::Paused).await;
             if let Some(point) = self.safe_point_at(seen)? {
                 return Ok(point);
             }

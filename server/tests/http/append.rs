@@ -131,7 +131,7 @@ async fn under_a_key_it_is_appended_once_and_another_body_is_a_conflict() {
 async fn a_lineage_is_appended_to_by_its_number() {
     let three = Three::new();
     let engine = &three.served.engine;
-    engine.branch(&engine.point("hers@1").unwrap(), None).unwrap();
+    engine.branch(&engine.point("hers@1").unwrap()).run().unwrap();
     let came = three.post(&format!("{PATH}?lineage=1"), STEP).await;
     assert_eq!((came.status.as_u16(), &came.json()["next"]), (201, &json!("3")));
     assert_eq!(head(&three), 1, "the active one stays");

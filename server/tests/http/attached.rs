@@ -40,7 +40,7 @@ fn a_running_program_is_watched_and_steered_at_the_socket_in_its_store() {
     let dir = tempfile::tempdir().unwrap();
     let engine = Engine::open(dir.path(), Options::default()).unwrap();
     let task = engine.start_task("essay", "ana").unwrap();
-    task.change_control(RunControl::Running, None).unwrap();
+    task.control().change(RunControl::Running, None).unwrap();
     // Tokens are for those who come from elsewhere.
     let new = NewToken { user: "ben".into(), ..NewToken::default() };
     Tokens::of_store(dir.path()).create(&new, 1).unwrap();
@@ -54,7 +54,7 @@ fn a_running_program_is_watched_and_steered_at_the_socket_in_its_store() {
     assert_eq!((status, &listed["items"][0]["id"]), (200, &"essay".into()));
     let (status, _) = ask(&socket, "POST /v1/tasks/essay/control", r#"{"to":"paused"}"#);
     assert_eq!(status, 200);
-    assert_eq!(task.control().unwrap(), RunControl::Paused);
+    assert_eq!(task.control().now().unwrap(), RunControl::Paused);
     let twice = refused(&engine);
     assert_eq!(twice.kind(), ErrorKind::AddrInUse, "{twice}");
     drop(attached);

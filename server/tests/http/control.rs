@@ -13,7 +13,7 @@ const ARTIFACTS: &str = "/v1/tasks/hers/artifacts";
 const BEGIN: &str = r#"{"to": "running"}"#;
 
 fn control(three: &Three) -> RunControl {
-    three.served.engine.task("hers").unwrap().control().unwrap()
+    three.served.engine.task("hers").unwrap().control().now().unwrap()
 }
 
 #[tokio::test]

@@ -25,7 +25,7 @@ fn store() -> Served {
     let workspace = Workspace::open(folder.path(), WorkspaceOptions::default()).unwrap();
     let captured = Some(Mark::new().label("files"));
     workspace.capture(&served.engine, &task, captured).unwrap();
-    served.engine.branch(&task.point(4).unwrap(), None).unwrap();
+    served.engine.branch(&task.point(4).unwrap()).run().unwrap();
     served.engine.store().drain().unwrap();
     served
 }
@@ -66,7 +66,7 @@ const CHANGES: [(&str, Change); 7] = [
     }),
     ("a branch", |engine, n| {
         let task = engine.task("essay").unwrap();
-        engine.branch(&task.point(2 + n).unwrap(), Some("a branch")).unwrap();
+        engine.branch(&task.point(2 + n).unwrap()).description("a branch").run().unwrap();
     }),
     ("a restore", |engine, n| {
         let task = engine.task("essay").unwrap();

@@ -65,7 +65,7 @@ async fn a_range_a_limit_and_a_lineage_are_what_is_asked_for() {
     let served = Served::new();
     let task = served.task("essay", "ana", 0);
     growing(&task, 4);
-    let branch = served.engine.branch(&served.engine.point("essay~2").unwrap(), None).unwrap();
+    let branch = served.engine.branch(&served.engine.point("essay~2").unwrap()).run().unwrap();
     branch.append(Message::text("user", "elsewhere")).unwrap();
     branch.checkpoint(Mark::new().label("branched")).unwrap();
     let all = lines(&served, "/v1/tasks/essay/states").await;

@@ -135,7 +135,7 @@ async fn somebody_elses_task_goes_nowhere() {
 async fn a_task_switches_to_a_lineage_and_undo_and_redo_go_there_and_back() {
     let three = drafted();
     let engine = &three.served.engine;
-    engine.branch(&engine.point("hers@draft").unwrap(), None).unwrap();
+    engine.branch(&engine.point("hers@draft").unwrap()).run().unwrap();
     let put = async |body: &str, headers: &[(&'static str, &str)]| {
         three.with("PUT", ACTIVE, headers, body).await
     };

@@ -156,9 +156,9 @@ fn a_paused_task_with_guidance_of_an_earlier_process_is_saved_and_no_other() {
     let engine = Engine::open(dir.path(), options()).unwrap();
     for n in 0..250 {
         let task = engine.start_task(&format!("t-{n}"), "ana").unwrap();
-        task.change_control(RunControl::Running, None).unwrap();
+        task.control().change(RunControl::Running, None).unwrap();
         if n % 100 == 0 {
-            task.change_control(RunControl::Paused, None).unwrap();
+            task.control().change(RunControl::Paused, None).unwrap();
             task.append(GuidanceGiven::text("look at the log")).unwrap();
         }
     }

@@ -245,7 +245,7 @@ async fn a_checkpoint_has_the_fields_of_the_seed_as_they_were_at_its_point() {
     let artifacts = [("draft".to_owned(), Json::string("text"))];
     task.append(Append::from(ArtifactsEdited { artifacts: artifacts.into_iter().collect() }))
         .unwrap();
-    task.change_control(RunControl::Running, None).unwrap();
+    task.control().change(RunControl::Running, None).unwrap();
     let marked = task.checkpoint(Mark::new().label("x").time_us(1_768_732_200_123_456)).unwrap();
     let first = marked.parent.unwrap();
     let expected = json!({

@@ -1,6 +1,6 @@
 //! Conversions of restores.
 
-use milepost::{Result, Task};
+use milepost::{Engine, Result, Task};
 use milepost_api::RestoredForm;
 use milepost_workspace::{PathBytes, Plan};
 use serde_json::{Number, Value};
@@ -12,11 +12,11 @@ use super::answers::{lineage, task};
 /// # Errors
 ///
 /// Errors of a read.
-pub fn restored(of: &Task) -> Result<RestoredForm> {
+pub fn restored(engine: &Engine, of: &Task) -> Result<RestoredForm> {
     Ok(RestoredForm {
         task: task(of.info()?),
         lineage: lineage(of.lineage().info()?),
-        files_lineage: of.files_lineage()?,
+        files_lineage: engine.captures().lineage(of)?,
         files: None,
         kept: None,
         recovered: None,

@@ -47,7 +47,8 @@ fn state_only(engine: &Engine, task: &Task, asked: &UndoRequest) -> Result<JobRe
     };
     match undone {
         Ok(now) => {
-            Ok(JobResult::Undo(FilesForm { restored: Some(forms::restored(&now)?), ..form }))
+            let restored = Some(forms::restored(engine, &now)?);
+            Ok(JobResult::Undo(FilesForm { restored, ..form }))
         }
         Err(failure) if form.recovered.is_some() => Err(failure.result(JobResult::Undo(form))),
         Err(failure) => Err(failure),
@@ -155,7 +156,7 @@ impl<'a> FolderRestore<'a> {
             return self.result(Some((&plan, None)));
         }
         let RestoreReport { task, plan, kept, .. } = self.run(told)?;
-        let restored = RestoredForm { kept: Some(kept), ..forms::restored(&task)? };
+        let restored = RestoredForm { kept: Some(kept), ..forms::restored(self.engine, &task)? };
         self.result(Some((&plan, Some(restored))))
     }
 

@@ -74,10 +74,9 @@ impl Serve for Erase {
 impl Serve for Branch {
     fn serve(self, view: &View<'_>) -> OperationResult<LineageForm> {
         let point = view.point(&self.address)?;
-        let description = self.body.description.as_deref();
-        let (activate, conditions) = (self.body.activate, view.conditions());
-        let lineage = view.branch_by(&point, description, activate, conditions)?;
-        Ok(forms::lineage(lineage.info()?))
+        let branch = view.branch(&point).description(self.body.description.as_deref());
+        let branch = branch.activate(self.body.activate).conditions(view.conditions().clone());
+        Ok(forms::lineage(branch.run()?.info()?))
     }
 }
 

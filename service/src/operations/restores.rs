@@ -76,9 +76,9 @@ fn planned(
 }
 
 /// Restores with a folder, and answers.
-fn with_files(mut folder: FolderRestore<'_>) -> OperationResult<RestoredForm> {
+fn with_files(view: &View<'_>, mut folder: FolderRestore<'_>) -> OperationResult<RestoredForm> {
     let report = folder.run(&|_| {})?;
-    let form = forms::with_files(forms::restored(&report.task)?, &report.plan, report.kept)?;
+    let form = forms::with_files(view.restored(&report.task)?, &report.plan, report.kept)?;
     Ok(RestoredForm { recovered: folder.recovered, ..form })
 }
 
@@ -97,14 +97,14 @@ impl Serve for Restore {
     fn serve(self, view: &View<'_>) -> OperationResult<RestoredForm> {
         let (point, files) = resolve(&self.body, view)?;
         if let Some((engine, asked)) = files {
-            return with_files(FolderRestore::to(engine, point, &asked)?);
+            return with_files(view, FolderRestore::to(engine, point, &asked)?);
         }
         let restore = view.restore(&point).conditions(view.conditions().clone());
         let restored = match self.body.description {
             Some(description) => restore.description(description).run(),
             None => restore.run(),
         };
-        Ok(forms::restored(&restored?)?)
+        Ok(view.restored(&restored?)?)
     }
 }
 
@@ -150,7 +150,7 @@ impl Serve for Undo {
         let undo = view.undo(&self.task).conditions(view.conditions().clone());
         let takes_files = undo.restores_files()?;
         if let Some(folder) = undo_folder(self.body, view, (&self.task, takes_files))? {
-            return with_files(folder);
+            return with_files(view, folder);
         }
         let undo = match view.whole(UNDO_FILES) {
             Err(forbidden) if takes_files => return Err(forbidden),
@@ -168,7 +168,7 @@ impl Serve for Undo {
                 _ => error,
             }
         });
-        let form = forms::restored(&done?)?;
+        let form = view.restored(&done?)?;
         Ok(if takes_files { form.with_files() } else { form })
     }
 }
@@ -177,14 +177,14 @@ impl Serve for Switch {
     fn serve(self, view: &View<'_>) -> OperationResult<RestoredForm> {
         let lineage = view.task(&self.task)?.lineage_named(LineageId(self.body.lineage))?;
         let switch = view.switch(&lineage).conditions(view.conditions().clone());
-        Ok(forms::restored(&switch.run()?)?)
+        Ok(view.restored(&switch.run()?)?)
     }
 }
 
 impl Serve for Redo {
     fn serve(self, view: &View<'_>) -> OperationResult<RestoredForm> {
         let redo = view.redo(&self.task).conditions(view.conditions().clone());
-        Ok(forms::restored(&redo.run()?)?)
+        Ok(view.restored(&redo.run()?)?)
     }
 }
 

@@ -97,7 +97,7 @@ pub fn change_control(
         if is_used(conditions, task)? {
             return repeated(append);
         }
-        let from = task.control()?;
+        let from = task.control().now()?;
         if let Err(error) = transition(from, asked.to) {
             // A duplicate of this request may have been first.
             match is_used(conditions, task)? {
@@ -107,7 +107,7 @@ pub fn change_control(
         }
         match append(from) {
             // Another request changed the control in between: try again.
-            Err(error) if error.kind() == ErrorKind::Invalid && task.control()? != from => {}
+            Err(error) if error.kind() == ErrorKind::Invalid && task.control().now()? != from => {}
             done => return done,
         }
     }

@@ -166,7 +166,7 @@ fn check_passes(task: &Task, known: &TaskModel) -> Result<(), String> {
     for id in known.there() {
         let named = |e| format!("I5: the states of lineage {id}: {e}");
         let lineage = task.lineage_named(LineageId(id)).map_err(named)?;
-        for found in lineage.states(..).map_err(named)? {
+        for found in lineage.states(&RunReducer, ..).map_err(named)? {
             let (checkpoint, state) = found.map_err(named)?;
             let state = hash(&RunReducer.encode(&state).map_err(named)?);
             let mark = known.marks.get(&checkpoint.id.to_string());

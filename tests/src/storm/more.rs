@@ -214,7 +214,7 @@ impl Acts {
         let task = self.engine().task(name).map_err(text)?;
         let options = RunOptions::default().policy(EverySteps(1 + random.below(3)));
         let run = Run::of(task.clone(), options).map_err(text)?;
-        if task.control().map_err(text)? == RunControl::Running {
+        if task.control().now().map_err(text)? == RunControl::Running {
             run.end().map_err(|e| format!("an end: {e}"))?;
         }
         run.begin().map_err(|e| format!("a beginning: {e}"))?;

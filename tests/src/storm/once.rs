@@ -54,7 +54,7 @@ fn ask(
             done(restore)
         }
         Asked::Branch(on, at) => {
-            Ok(engine.branch_by(&point(on, at)?, None, false, &once())?.id().0)
+            Ok(engine.branch(&point(on, at)?).conditions(once()).run()?.id().0)
         }
         Asked::Undo => done(engine.undo(task)),
         Asked::Switch(to) => {

@@ -42,7 +42,7 @@ pub fn perform(engine: &Engine, call: &Call) -> Result<Done> {
             forked(engine, &back, back.lineage())
         }
         Call::Branch { task, to } => {
-            let branch = engine.branch(&point(engine, task, to)?, None)?;
+            let branch = engine.branch(&point(engine, task, to)?).run()?;
             forked(engine, &engine.task(task)?, &branch)
         }
         Call::BranchWith { to, adding } => branch_with(engine, to, adding),
@@ -180,7 +180,7 @@ fn branch_with(engine: &Engine, to: &Target, adding: &Adding) -> Result<Done> {
     if adding.mark {
         append = append.mark(Mark::new().label("with"));
     }
-    let (branch, done) = engine.branch_with(&point(engine, &adding.task, to)?, None, append)?;
+    let (branch, done) = engine.branch(&point(engine, &adding.task, to)?).append(append)?;
     let task = engine.task(&adding.task)?;
     let mark = match done.checkpoint {
         Some(id) => Some(told(engine, &engine.query().checkpoint(&id.to_string())?)),

@@ -61,7 +61,7 @@ impl Watch {
                     lineage.subscribe(from, SubscribeOptions::default())?,
                 ))
             }
-            How::Follower => Reader::Follower(Box::new(handle.follow_from(id, from)?)),
+            How::Follower => Reader::Follower(Box::new(handle.follow((id, from))?)),
             How::Iterator => Reader::Iterator(Box::new(handle.lineage_named(id)?.read(from..)?)),
         };
         Ok(Self { task: task.to_owned(), generation, lineage, reader })

@@ -266,7 +266,7 @@ fn fork(engine: &Engine, n: u64) {
     match n {
         1 => {
             let point = engine.point("essay@draft-0").unwrap();
-            let aside = engine.branch(&point, Some("aside")).unwrap();
+            let aside = engine.branch(&point).description("aside").run().unwrap();
             aside.append(bodies::text_message(n)).unwrap();
             aside.checkpoint(Mark::new().label("aside")).unwrap();
         }

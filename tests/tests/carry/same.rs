@@ -68,7 +68,7 @@ fn everything(engine: &Engine) {
     let back =
         engine.restore(&engine.point("essay@draft").unwrap()).description("again").run().unwrap();
     back.append(Message::text("assistant", "better")).unwrap();
-    engine.branch(&engine.point("essay/0@2").unwrap(), Some("aside")).unwrap();
+    engine.branch(&engine.point("essay/0@2").unwrap()).description("aside").run().unwrap();
     engine.undo("essay").run().unwrap();
 
     let tuning = engine.start_task("tuning", "ben").unwrap();

@@ -127,7 +127,7 @@ fn sixteen_writers_on_lineages_of_their_own_do_not_meet() {
                 let (engine, start) = (engine.clone(), start.clone());
                 scope.spawn(move || {
                     let own = engine.start_task(&format!("own {writer}"), "ana").unwrap();
-                    let branch = engine.branch(&start, None).unwrap();
+                    let branch = engine.branch(&start).run().unwrap();
                     for n in 0..50_u64 {
                         let done = own.append(Append::from(text(n)).expect_head(n + 1)).unwrap();
                         assert_eq!(done.first, n + 1);

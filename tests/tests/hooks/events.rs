@@ -35,7 +35,7 @@ fn each_event_is_told_once_and_in_its_order_however_slow_the_hook_is() {
                 let task = engine.start_task(&format!("t{n}"), "ana").unwrap();
                 append(&task, 60);
                 task.checkpoint(Mark::new()).unwrap();
-                let aside = engine.branch(&task.point(30).unwrap(), None).unwrap();
+                let aside = engine.branch(&task.point(30).unwrap()).run().unwrap();
                 let back = engine.restore(&task.point(10).unwrap()).run().unwrap();
                 std::thread::scope(|scope| {
                     // Two writers on one lineage, and a third on another.

@@ -59,7 +59,7 @@ fn a_checkpoint_that_is_marked_while_a_cleanup_runs_stays() {
     for n in 0..20 {
         task.append(Message::text("user", &format!("m{n}"))).unwrap();
     }
-    let branch = engine.branch(&task.point(3).unwrap(), None).unwrap();
+    let branch = engine.branch(&task.point(3).unwrap()).run().unwrap();
     for _ in 0..3 {
         task.checkpoint(Mark::new()).unwrap();
     }
@@ -144,7 +144,7 @@ fn a_cleanup_without_a_reducer_leaves_its_states() {
 fn a_lineage_that_forks_before_the_base_of_its_parent_keeps_all_of_its_own() {
     let engine = Engine::in_memory(Options::default()).unwrap();
     let task = engine.start_task("essay", "ana").unwrap();
-    let branch = engine.branch(&task.point(0).unwrap(), None).unwrap();
+    let branch = engine.branch(&task.point(0).unwrap()).run().unwrap();
     branch.append(Body::from(Message::text("user", "of the branch"))).unwrap();
     for n in 0..4 {
         task.append(Message::text("user", &format!("m{n}"))).unwrap();

@@ -55,7 +55,7 @@ fn each_activation_is_told_of_by_the_call_that_made_it_whatever_crosses_it() {
         let task = engine.start_task("t", "ana").unwrap();
         task.append(Message::text("user", "hello")).unwrap();
         for _ in 0..3 {
-            engine.branch(&task.point(1).unwrap(), None).unwrap();
+            engine.branch(&task.point(1).unwrap()).run().unwrap();
         }
         let told = Mutex::new(Told::from([(task.epoch(), (task.lineage().id(), true))]));
         std::thread::scope(|scope| {

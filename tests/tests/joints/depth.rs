@@ -38,7 +38,7 @@ fn keys_labels_and_parents_are_found_through_a_thousand_restores() {
         task = engine.restore(&task.point(head).unwrap()).run().unwrap();
         // Siblings in between, with marks, labels and keys of their own.
         if n % 10 == 0 {
-            let branch = engine.branch(&task.point(2).unwrap(), None).unwrap();
+            let branch = engine.branch(&task.point(2).unwrap()).run().unwrap();
             branch.checkpoint(Mark::new().label("first")).unwrap();
             let text = Message::text("user", "of the branch");
             branch.append(Append::from(text).key("payment-18")).unwrap();

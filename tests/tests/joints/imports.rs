@@ -15,7 +15,7 @@ fn a_task_with_many_branches_goes_into_another_store() {
     // Forty branches first, then events on each: no control event lies between, so parts of all of
     // them gather in one commit of the import.
     let root = task.point(1).unwrap();
-    let branches: Vec<_> = (0..40).map(|_| from.branch(&root, None).unwrap()).collect();
+    let branches: Vec<_> = (0..40).map(|_| from.branch(&root).run().unwrap()).collect();
     let mut random = Random::new(7);
     for branch in &branches {
         for _ in 0..9 {

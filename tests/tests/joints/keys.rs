@@ -199,8 +199,8 @@ fn a_branch_is_known_by_its_key_after_a_kill_in_a_copy_and_where_threads_ask_for
     let branch = |engine: &Engine, task: &str| {
         let point = engine.point(&format!("{task}/0@2")).unwrap();
         let once = Conditions::new().key("b");
-        let opened = engine.branch_by(&point, Some("another way"), false, &once);
-        opened.map(|lineage| lineage.id())
+        let opened = engine.branch(&point).description("another way").conditions(once);
+        opened.run().map(|lineage| lineage.id())
     };
     let ids: Vec<LineageId> = std::thread::scope(|scope| {
         let all: Vec<_> = (0..8).map(|_| scope.spawn(|| branch(&engine, "t").unwrap())).collect();

@@ -47,12 +47,12 @@ fn step(engine: &Engine, random: &mut Random, n: u64) {
         8 => {
             let to = [RunControl::Running, RunControl::Paused][(n % 2) as usize];
             // Not every change is allowed.
-            let _ = task.change_control(to, None);
+            let _ = task.control().change(to, None);
         }
         // Events of the engine and events in a base are not erased.
         9 | 10 => drop(point().and_then(|point| engine.retention().erase(&point, None))),
         11 => drop(point().and_then(|point| engine.restore(&point).run()).unwrap()),
-        12 => drop(point().and_then(|point| engine.branch(&point, None)).unwrap()),
+        12 => drop(point().and_then(|point| engine.branch(&point).run()).unwrap()),
         _ => drop(engine.retention().retain(&Policy::new().keep(2).undo(1)).unwrap()),
     }
 }

@@ -118,7 +118,7 @@ pub const ROWS: &[Row] = &[
         let at = p.say(said(s));
         p.say(said("more"));
         let point = p.task().point(at + 1).unwrap();
-        let branch = p.engine().branch(&point, None).unwrap();
+        let branch = p.engine().branch(&point).run().unwrap();
         branch.append(said("on a branch")).unwrap();
         p.engine().restore(&point).run().unwrap();
         p.say(said("after a restore"));
@@ -134,8 +134,8 @@ pub const ROWS: &[Row] = &[
     }),
     row!("the reason of a change of control", "", [Delete], |p, s| {
         let task = p.task();
-        task.change_control(RunControl::Running, None).unwrap();
-        task.change_control(RunControl::Paused, Some(s)).unwrap();
+        task.control().change(RunControl::Running, None).unwrap();
+        task.control().change(RunControl::Paused, Some(s)).unwrap();
         0
     }),
     row!("a label", "", [Delete, Cleanup], |p, s| {
@@ -156,7 +156,7 @@ pub const ROWS: &[Row] = &[
     }),
     row!("the description of a branch", "", [Delete], |p, s| {
         let at = p.say(said("x"));
-        p.engine().branch(&p.task().point(at).unwrap(), Some(s)).unwrap();
+        p.engine().branch(&p.task().point(at).unwrap()).description(s).run().unwrap();
         at
     }),
     row!("the reason of a restore", "", [Delete], |p, s| {

@@ -32,7 +32,7 @@ impl Readers {
         let run = Run::of(task.clone(), RunOptions::default()).unwrap();
         // A task that is paused already stays so.
         if run.begin().is_ok() {
-            task.change_control(RunControl::Paused, None).unwrap();
+            task.control().change(RunControl::Paused, None).unwrap();
         }
         let at = |offset| task.point(offset).unwrap();
         let point = at(task.head().unwrap().next);
@@ -66,7 +66,7 @@ impl Readers {
         for event in self.task.read(..).into_iter().flatten() {
             tell(format!("{event:?}"));
         }
-        tell(format!("{:?} {:?}", self.task.info(), self.task.control()));
+        tell(format!("{:?} {:?}", self.task.info(), self.task.control().now()));
         for lineage in self.task.lineages().into_iter().flatten() {
             tell(format!("{lineage:?}"));
         }

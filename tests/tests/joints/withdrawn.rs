@@ -62,7 +62,7 @@ fn a_paused_run_whose_task_is_deleted_is_told() {
     let (engine, task) = store();
     let run = Run::of(task.clone(), RunOptions::default()).unwrap();
     run.begin().unwrap();
-    task.change_control(RunControl::Paused, None).unwrap();
+    task.control().change(RunControl::Paused, None).unwrap();
     let (told, tells) = channel();
     let waits = thread::spawn(move || {
         told.send(()).unwrap();

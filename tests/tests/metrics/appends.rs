@@ -123,7 +123,7 @@ fn an_append_that_was_there_is_repeated_and_each_that_is_refused_is_an_error() {
     refused("control", append(illegal.clone()), ErrorKind::Invalid);
     let queued = task.submit(illegal).err().map(|e| e.kind());
     refused("queued control", queued, ErrorKind::Invalid);
-    let changed = task.change_control(RunControl::Paused, None).err();
+    let changed = task.control().change(RunControl::Paused, None).err();
     refused("change", changed.map(|e| e.kind()), ErrorKind::Invalid);
     let ticket = task.submit(behind).unwrap().wait().err();
     refused("ticket", ticket.map(|e| e.kind()), ErrorKind::Conflict);
@@ -148,7 +148,7 @@ fn checkpoints_and_restores_are_counted_where_they_come_about() {
     let point = engine.point("t@alone").unwrap();
     engine.restore(&point).run().unwrap();
     engine.undo("t").run().unwrap();
-    engine.branch(&point, None).unwrap();
+    engine.branch(&point).run().unwrap();
     let now = engine.store().metrics();
     check(&now);
     assert_eq!((now.checkpoints, now.restores), (2, 1));

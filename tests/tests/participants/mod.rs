@@ -193,7 +193,7 @@ fn a_restore_that_was_cut_short_holds_its_task_up_and_no_other_until_it_is_taken
         held(task.lineage().append(Message::text("user", "three")).unwrap_err());
         held(task.checkpoint(Default::default()).unwrap_err());
         held(engine.restore(&here).run().unwrap_err());
-        held(engine.branch(&here, None).unwrap_err());
+        held(engine.branch(&here).run().unwrap_err());
         held(engine.undo("t").run().unwrap_err());
         held(engine.retention().delete_task("t").unwrap_err());
         let again = with_all(engine.restore(&here), &all(&[&text])).run();

@@ -84,7 +84,7 @@ pub fn answers(engine: &Engine) -> Vec<String> {
     for info in &tasks {
         said.push(format!("{info:?}"));
         let task = engine.task(&info.id).unwrap();
-        said.push(format!("{:?} {:?}", task.control(), task.erased()));
+        said.push(format!("{:?} {:?}", task.control().now(), task.erased()));
         said.push(format!("{:?}", engine.retention().pins(&info.id).unwrap()));
         said.push(format!("{:?}", engine.restores().of_task(&info.id).unwrap()));
         for lineage in task.lineages().unwrap() {
@@ -161,7 +161,7 @@ pub fn filled(root: &Path, options: Options) {
     let point = engine.point("essay@at-60").unwrap();
     let task = engine.restore(&point).description("again").run().unwrap();
     task.append(Message::text("user", "another way")).unwrap();
-    let branch = engine.branch(&engine.point("essay@30").unwrap(), None).unwrap();
+    let branch = engine.branch(&engine.point("essay@30").unwrap()).run().unwrap();
     branch.append(Message::text("user", "beside it")).unwrap();
     engine.undo("essay").run().unwrap();
     let checkpoint = engine.query().checkpoints(&CheckpointQuery::default()).unwrap().items[0].id;

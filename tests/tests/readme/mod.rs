@@ -91,7 +91,7 @@ fn the_run_of_the_readme_continues_after_each_kill() {
     let dir = temp_dir();
     killed("drive", dir.path());
     let (engine, task) = opened(dir.path());
-    assert_eq!(task.control().unwrap(), RunControl::Idle);
+    assert_eq!(task.control().now().unwrap(), RunControl::Idle);
     let bodies: Vec<Body> =
         task.read(..).unwrap().filter_map(|event| event.unwrap().body).collect();
     let finished: Vec<u64> = bodies

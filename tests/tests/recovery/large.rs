@@ -41,7 +41,7 @@ fn fill(engine: &Engine, task: &Task, mib: std::ops::Range<u64>) {
         task.checkpoint(Mark::new().label(format!("m{n}"))).unwrap();
         if n == 10 {
             let point = engine.point("t@m5").unwrap();
-            engine.branch(&point, Some("aside")).unwrap();
+            engine.branch(&point).description("aside").run().unwrap();
         }
     }
 }

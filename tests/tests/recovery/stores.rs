@@ -140,7 +140,7 @@ fn write(engine: &Engine, n: u64) {
 fn fork(engine: &Engine, n: u64) {
     if n == 1 {
         let point = engine.point("essay@draft-0").unwrap();
-        let aside = engine.branch(&point, Some("aside")).unwrap();
+        let aside = engine.branch(&point).description("aside").run().unwrap();
         aside.append(bodies::text_message(n)).unwrap();
         let point = engine.point("tuning@draft-0").unwrap();
         engine.restore(&point).description("back").run().unwrap();

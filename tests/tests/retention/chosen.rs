@@ -125,7 +125,7 @@ fn events_before_a_point_are_removed_up_to_it_also_where_no_checkpoint_is() {
 fn what_another_lineage_needs_stays_before_the_point() {
     let (engine, task, marks) = scene(3);
     let fork = engine.point(&format!("@{}", marks[1].id)).unwrap();
-    let branch = engine.branch(&fork, None).unwrap();
+    let branch = engine.branch(&fork).run().unwrap();
     let own = branch.checkpoint(Mark::new()).unwrap();
     let policy = Policy::new().trim_before(&task.point(marks[2].at).unwrap());
     let policy = policy.keep_lineages(true);

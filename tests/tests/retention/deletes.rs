@@ -19,7 +19,7 @@ fn a_deleted_task_answers_like_one_that_was_never_there() {
     let task = engine.start_task("secret", "ana").unwrap();
     engine.start_task("other", "ana").unwrap();
     let mark = step(&task, 1);
-    let branch = engine.branch(&engine.point("secret").unwrap(), None).unwrap();
+    let branch = engine.branch(&engine.point("secret").unwrap()).run().unwrap();
     let point = engine.point("secret@c-1").unwrap();
     let mut subscription = task.subscribe(0, SubscribeOptions::default()).unwrap();
     engine.retention().delete_task("secret").unwrap();
@@ -34,7 +34,7 @@ fn a_deleted_task_answers_like_one_that_was_never_there() {
         engine.query().checkpoint(&mark.id.to_string()).map(drop).unwrap_err().kind(),
         engine.run_state(&point).map(drop).unwrap_err().kind(),
         engine.restore(&point).run().map(drop).unwrap_err().kind(),
-        engine.branch(&point, None).map(drop).unwrap_err().kind(),
+        engine.branch(&point).run().map(drop).unwrap_err().kind(),
         engine.undo("secret").run().map(drop).unwrap_err().kind(),
         engine.retention().pin(&mark.id, None).unwrap_err().kind(),
         engine.retention().delete_task("secret").unwrap_err().kind(),
@@ -114,7 +114,7 @@ fn statistics_are_of_the_store_of_a_user_and_of_each_task() {
         let task = engine.start_task(name, user).unwrap();
         (0..steps).for_each(|n| drop(step(&task, n)));
     }
-    engine.branch(&engine.point("b").unwrap(), None).unwrap();
+    engine.branch(&engine.point("b").unwrap()).run().unwrap();
     let all = engine.query().task_stats(None).unwrap();
     let of = |name: &str| all.iter().find(|task| task.task == name).unwrap();
     let numbers = |name| (of(name).lineages, of(name).checkpoints, of(name).events);

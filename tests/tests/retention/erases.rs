@@ -46,7 +46,7 @@ fn an_erased_body_cannot_be_read_and_everything_else_is_as_it_was() {
     step(&task, 1);
     let secret = task.append(message(99)).unwrap().first;
     let mark = step(&task, 2);
-    let branch = engine.branch(&engine.point("t").unwrap(), None).unwrap();
+    let branch = engine.branch(&engine.point("t").unwrap()).run().unwrap();
     let head = task.head().unwrap();
     let point = task.point(secret).unwrap();
     let hash = engine.event(&point).unwrap().1;
@@ -142,7 +142,7 @@ fn what_is_in_a_base_cannot_be_erased_and_the_error_names_the_lineage() {
     step(&task, 1);
     let secret = task.append(message(9)).unwrap().first;
     engine.retention().pin(&step(&task, 2).id, None).unwrap();
-    let branch = engine.branch(&engine.point("t").unwrap(), None).unwrap();
+    let branch = engine.branch(&engine.point("t").unwrap()).run().unwrap();
     engine.retention().pin(&branch.checkpoint(Mark::new()).unwrap().id, None).unwrap();
     engine.retention().retain(&Policy::new().keep(0)).unwrap();
     let trimmed = engine.retention().erase(&task.point(secret).unwrap(), None);

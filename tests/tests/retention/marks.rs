@@ -226,7 +226,7 @@ fn appends_to_a_task_go_on_while_it_is_cleaned_up() {
     let dir = tempfile::tempdir().unwrap();
     let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
-    let branch = engine.branch(&engine.point("t").unwrap(), None).unwrap();
+    let branch = engine.branch(&engine.point("t").unwrap()).run().unwrap();
     // Without a checkpoint that is kept, it would be dropped.
     let pinned = branch.checkpoint(Mark::new().label("l")).unwrap();
     engine.retention().pin(&pinned.id, None).unwrap();
@@ -284,7 +284,7 @@ fn a_lineage_that_was_dropped_takes_no_more_appends() {
     let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
     task.append(message(0)).unwrap();
-    let branch = engine.branch(&engine.point("t").unwrap(), None).unwrap();
+    let branch = engine.branch(&engine.point("t").unwrap()).run().unwrap();
     branch.append(message(1)).unwrap();
     branch.checkpoint(Mark::new().label("l")).unwrap();
     let report = engine.retention().retain(&Policy::new().keep(0)).unwrap();

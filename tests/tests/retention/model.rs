@@ -136,7 +136,7 @@ impl World {
         };
         let engine = self.engine();
         let point = engine.point(&format!("@{}", self.marks[at].id)).unwrap();
-        let branch = engine.branch(&point, None).unwrap();
+        let branch = engine.branch(&point).run().unwrap();
         let task = self.task();
         self.inherit(&task, branch.id());
         let id = branch.checkpoint(Mark::new()).unwrap().id;

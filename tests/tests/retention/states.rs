@@ -7,7 +7,7 @@ use milepost::calls::Cancel;
 use milepost::events::Message;
 use milepost::query::CheckpointQuery;
 use milepost::retention::Policy;
-use milepost::state::{MessageRange, RunReducer, StatesOf};
+use milepost::state::{MessageRange, RunReducer, States};
 use milepost::{
     Checkpoint, Engine, Error, ErrorKind, Event, Lineage, Mark, Offset, Options, Reducer, Result,
     SerdeReducer,
@@ -49,11 +49,12 @@ pub fn check_pass(
     range: impl RangeBounds<Offset> + Clone,
 ) -> usize {
     let expected = marks(engine, lineage, range.clone());
-    let pass: Vec<_> = lineage.states(range.clone()).unwrap().map(Result::unwrap).collect();
+    let pass: Vec<_> =
+        lineage.states(&RunReducer, range.clone()).unwrap().map(Result::unwrap).collect();
     let found: Vec<_> = pass.iter().map(|(checkpoint, _)| checkpoint.clone()).collect();
     assert_eq!(found, expected);
     let (chunks, counter) = (engine.chunks(), counter());
-    let mut others = lineage.states_of(&counter, range).unwrap();
+    let mut others = lineage.states(&counter, range).unwrap();
     for (checkpoint, found) in &pass {
         let point = engine.point(&format!("@{}", checkpoint.id)).unwrap();
         let alone = engine.run_state(&point).unwrap();
@@ -107,7 +108,7 @@ impl Walk {
         match activates {
             true => drop(self.engine.restore(&point).run().unwrap()),
             false => {
-                let branch = self.engine.branch(&point, None).unwrap();
+                let branch = self.engine.branch(&point).run().unwrap();
                 branch.append(message(self.random.below(99))).unwrap();
                 branch.checkpoint(Mark::new()).unwrap();
             }
@@ -192,9 +193,9 @@ fn a_pass_folds_each_event_once() {
     let engine = Engine::in_memory(Options::default()).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
     (0..100).for_each(|n| drop(step(&task, n)));
-    let branch = engine.branch(&engine.point("t").unwrap(), None).unwrap();
+    let branch = engine.branch(&engine.point("t").unwrap()).run().unwrap();
     let last = branch.checkpoint(Mark::new()).unwrap();
-    let mut pass = branch.states_of(&counting, ..).unwrap();
+    let mut pass = branch.states(&counting, ..).unwrap();
     let mut count = 0;
     while pass.next_state().unwrap().is_some() {
         count += 1;
@@ -203,7 +204,7 @@ fn a_pass_folds_each_event_once() {
 }
 
 /// The states that are still to come, by their labels.
-fn rest(pass: &mut StatesOf<'_, RunReducer>) -> Vec<(String, Vec<u8>)> {
+fn rest(pass: &mut States<'_, RunReducer>) -> Vec<(String, Vec<u8>)> {
     let mut rest = Vec::new();
     while let Some((checkpoint, state)) = pass.next_state().unwrap() {
         rest.push((checkpoint.label.unwrap(), RunReducer.encode(state).unwrap()));
@@ -219,7 +220,7 @@ fn what_is_removed_during_a_pass_is_in_none_of_its_later_states() {
     let task = engine.start_task("t", "ana").unwrap();
     let secret = task.append(message(99)).unwrap().first;
     (1..=6).for_each(|n| drop(step(&task, n)));
-    let mut pass = task.lineage().states_of(&RunReducer, ..).unwrap();
+    let mut pass = task.lineage().states(&RunReducer, ..).unwrap();
     let first = pass.next_state().unwrap().unwrap().0;
     assert_eq!(first.label.as_deref(), Some("c-1"));
     engine.retention().erase(&task.point(secret).unwrap(), None).unwrap();
@@ -233,7 +234,7 @@ fn what_is_removed_during_a_pass_is_in_none_of_its_later_states() {
     engine.retention().compact(&mut |_| {}).unwrap();
     let left = ["c-5", "c-6"].map(|label| (label.into(), state(&engine, &format!("t@{label}"))));
     assert_eq!(rest(&mut pass), left);
-    let mut pass = task.lineage().states_of(&RunReducer, ..).unwrap();
+    let mut pass = task.lineage().states(&RunReducer, ..).unwrap();
     engine.retention().delete_task("t").unwrap();
     assert_eq!(pass.next_state().unwrap_err().kind(), ErrorKind::NotFound);
     assert!(pass.next_state().unwrap().is_none(), "an error is the end");
@@ -251,7 +252,7 @@ fn chunks_of_a_state_that_grows_during_a_pass_stay_behind_compactions() {
         task.checkpoint(Mark::new().label(format!("c-{n}"))).unwrap();
     }
     let chunks = engine.chunks();
-    for (n, found) in task.lineage().states(..).unwrap().enumerate() {
+    for (n, found) in task.lineage().states(&RunReducer, ..).unwrap().enumerate() {
         let (checkpoint, found) = found.unwrap();
         if n % 10 == 5 {
             engine.retention().compact(&mut |_| {}).unwrap();
@@ -269,14 +270,14 @@ fn a_pass_begins_and_ends_where_a_read_does() {
     (1..=5).for_each(|n| drop(step(&task, n)));
     let lineage = task.lineage();
     let head = task.head().unwrap().next;
-    let late = lineage.states(head + 1..).unwrap_err();
+    let late = lineage.states(&RunReducer, head + 1..).unwrap_err();
     assert_eq!(late.kind(), ErrorKind::Invalid);
-    assert_eq!(lineage.states(head..).unwrap().count(), 0);
-    let pass = lineage.states(..).unwrap();
+    assert_eq!(lineage.states(&RunReducer, head..).unwrap().count(), 0);
+    let pass = lineage.states(&RunReducer, ..).unwrap();
     step(&task, 6);
     assert_eq!(pass.count(), 5, "it ends at the head that it began with");
     engine.retention().retain(&Policy::new().keep(2)).unwrap();
-    let trimmed = lineage.states(1..).unwrap_err();
+    let trimmed = lineage.states(&RunReducer, 1..).unwrap_err();
     assert_eq!(trimmed.kind(), ErrorKind::NotFound);
     assert_eq!(check_pass(&engine, lineage, 0..), 2);
 }
@@ -288,7 +289,7 @@ fn a_pass_that_is_given_up_ends() {
     (1..=3).for_each(|n| drop(step(&task, n)));
     let cancel = Cancel::new();
     let task = engine.with_cancel(&cancel).task("t").unwrap();
-    let mut pass = task.lineage().states(..).unwrap();
+    let mut pass = task.lineage().states(&RunReducer, ..).unwrap();
     assert!(pass.next().unwrap().is_ok());
     cancel.cancel();
     assert!(Cancel::is_cause_of(&pass.next().unwrap().unwrap_err()));
@@ -307,12 +308,12 @@ fn a_state_that_cannot_be_folded_is_the_error_that_it_has_alone_and_the_end() {
     let engine = Engine::in_memory(Options::default()).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
     (1..=3).for_each(|n| drop(step(&task, n)));
-    let mut pass = task.lineage().states_of(&failing, ..).unwrap();
+    let mut pass = task.lineage().states(&failing, ..).unwrap();
     assert_eq!(pass.next_state().unwrap().map(|(found, count)| (found.at, *count)), Some((4, 4)));
     let alone = engine.state(&failing, &engine.point("t@c-2").unwrap()).unwrap_err();
     assert_eq!(pass.next_state().unwrap_err().to_string(), alone.to_string());
     assert!(pass.next_state().unwrap().is_none());
     // A reading that begins after it folds from the beginning, and gets it too.
-    let mut late = task.lineage().states_of(&failing, 9..).unwrap();
+    let mut late = task.lineage().states(&failing, 9..).unwrap();
     assert_eq!(late.next_state().unwrap_err().to_string(), alone.to_string());
 }

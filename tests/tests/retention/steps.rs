@@ -109,10 +109,10 @@ fn what_others_build_on_and_what_was_inherited_stays() {
     let task = engine.start_task("t", "ana").unwrap();
     task.append(message(1)).unwrap();
     let fork = task.append(message(2)).unwrap().first + 1;
-    let branch = engine.branch(&task.point(fork).unwrap(), None).unwrap();
+    let branch = engine.branch(&task.point(fork).unwrap()).run().unwrap();
     let opened = branch.append(message(3)).unwrap().first;
     branch.checkpoint(mark_of("r")).unwrap();
-    let child = engine.branch(&branch.point(opened + 1).unwrap(), None).unwrap();
+    let child = engine.branch(&branch.point(opened + 1).unwrap()).run().unwrap();
     child.append(message(4)).unwrap();
     assert_eq!(erase(&engine, "r"), (1, 1));
     assert_eq!(erased(&branch), [opened]);
@@ -128,7 +128,7 @@ fn if_one_step_is_part_of_a_base_nothing_is_removed_in_any_task() {
     step_of(&first, "r");
     let task = engine.start_task("t", "ana").unwrap();
     task.append(Append::batch([message(1), message(2)])).unwrap();
-    let branch = engine.branch(&task.point(2).unwrap(), None).unwrap();
+    let branch = engine.branch(&task.point(2).unwrap()).run().unwrap();
     for n in 0..3 {
         branch.append(message(n)).unwrap();
     }

@@ -72,7 +72,7 @@ fn a_lineage_that_was_left_goes_once_it_cannot_be_undone_to() {
     let undone = engine.undo("t").run().unwrap_err();
     assert_eq!(undone.kind(), ErrorKind::NotFound, "{undone}");
     // Its number is not used again.
-    let branch = engine.branch(&engine.point("t").unwrap(), None).unwrap();
+    let branch = engine.branch(&engine.point("t").unwrap()).run().unwrap();
     assert!(branch.id() > child);
     assert_clean(&engine);
 }

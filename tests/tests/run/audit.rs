@@ -102,7 +102,7 @@ fn each_operation_is_told_with_its_states_and_whose_it_is() {
         run.safe_point().unwrap();
         run.stop("enough").unwrap();
         engine.undo("t").run().unwrap();
-        engine.branch(&engine.point("t@good").unwrap(), None).unwrap();
+        engine.branch(&engine.point("t@good").unwrap()).run().unwrap();
         // Control, phase and checkpoint in one append.
         let batch = Append::batch([milepost::Body::from(PhaseChanged {
             phase: "end".into(),

@@ -59,10 +59,10 @@ fn any_pause_resume_edit_or_change_starts_the_clock_again() {
     let other = engine.task("t").unwrap();
     let changes: [&dyn Fn(); 4] = [
         &|| {
-            other.change_control(RunControl::Running, None).unwrap();
+            other.control().change(RunControl::Running, None).unwrap();
         },
         &|| {
-            other.change_control(RunControl::Paused, None).unwrap();
+            other.control().change(RunControl::Paused, None).unwrap();
         },
         &|| {
             let artifacts = Default::default();

@@ -78,7 +78,7 @@ fn a_wait_is_woken_among_the_controls_of_many_tasks() {
     let point = awaited(&run, || {
         // More than are remembered without a waiting thread.
         for n in 0..4200 {
-            engine.start_task(&format!("other {n}"), "ana").unwrap().control().unwrap();
+            engine.start_task(&format!("other {n}"), "ana").unwrap().control().now().unwrap();
         }
         run.resume().unwrap();
     });

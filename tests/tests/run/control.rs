@@ -23,7 +23,7 @@ fn at(engine: &Engine, name: &str, control: RunControl) -> Task {
         RunControl::Stopped => &[RunControl::Running, RunControl::Stopped],
     };
     for to in way {
-        task.change_control(*to, None).unwrap();
+        task.control().change(*to, None).unwrap();
     }
     task
 }
@@ -37,21 +37,21 @@ fn each_change_of_control_is_legal_or_an_error_that_changes_nothing() {
             let task = at(&engine, &name, from);
             let head = task.head().unwrap();
             let legal = milepost::state::transition(from, to).is_ok();
-            match task.change_control(to, None) {
+            match task.control().change(to, None) {
                 Ok(before) => {
                     assert!(legal, "{name}");
-                    assert_eq!((before, task.control().unwrap()), (from, to), "{name}");
+                    assert_eq!((before, task.control().now().unwrap()), (from, to), "{name}");
                 }
                 Err(error) => {
                     assert!(!legal, "{name}: {error}");
                     assert_eq!(error.kind(), ErrorKind::Invalid, "{name}");
                     assert_eq!(task.head().unwrap(), head, "{name}: nothing is appended");
-                    assert_eq!(task.control().unwrap(), from, "{name}");
+                    assert_eq!(task.control().now().unwrap(), from, "{name}");
                 }
             }
             let point = task.point(task.head().unwrap().next).unwrap();
             let state = engine.run_state(&point).unwrap();
-            assert_eq!(state.control, task.control().unwrap(), "{name}: as the fold has it");
+            assert_eq!(state.control, task.control().now().unwrap(), "{name}: as the fold has it");
             assert_eq!(state.last_error, None, "{name}");
         }
     }
@@ -83,12 +83,12 @@ fn a_plain_append_of_an_illegal_change_is_refused_like_any_other() {
     task.append(Append::batch(there_and_back.clone())).unwrap();
     let half = [there_and_back[0].clone(), there_and_back[0].clone()];
     assert!(task.append(Append::batch(half)).is_err());
-    assert_eq!(task.control().unwrap(), RunControl::Running);
+    assert_eq!(task.control().now().unwrap(), RunControl::Running);
     // A change that was appended under a key exists: a repetition is not an error.
     let keyed = || Append::from(change(RunControl::Running, RunControl::Stopped)).key("stop");
     assert!(!task.append(keyed()).unwrap().repeated);
     assert!(task.append(keyed()).unwrap().repeated);
-    assert_eq!(task.control().unwrap(), RunControl::Stopped);
+    assert_eq!(task.control().now().unwrap(), RunControl::Stopped);
 }
 
 #[test]
@@ -96,12 +96,12 @@ fn of_two_that_pause_a_run_at_once_one_does() {
     let (engine, _) = engine();
     let task = at(&engine, "t", RunControl::Running);
     let paused = std::thread::scope(|scope| {
-        let pause = || task.change_control(RunControl::Paused, None).is_ok();
+        let pause = || task.control().change(RunControl::Paused, None).is_ok();
         let threads: Vec<_> = (0..8).map(|_| scope.spawn(pause)).collect();
         threads.into_iter().map(|t| t.join().unwrap()).filter(|ok| *ok).count()
     });
     assert_eq!(paused, 1);
-    assert_eq!(task.control().unwrap(), RunControl::Paused);
+    assert_eq!(task.control().now().unwrap(), RunControl::Paused);
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn a_paused_run_waits_at_its_safe_point_and_goes_on_with_what_was_given_meanwhil
     run.begin().unwrap();
     assert_eq!(run.safe_point().unwrap(), SafePoint::Go);
     let other = engine.task("t").unwrap();
-    other.change_control(RunControl::Paused, Some("look")).unwrap();
+    other.control().change(RunControl::Paused, Some("look")).unwrap();
     std::thread::scope(|scope| {
         let (said, heard) = mpsc::channel();
         let run = &run;
@@ -125,7 +125,7 @@ fn a_paused_run_waits_at_its_safe_point_and_goes_on_with_what_was_given_meanwhil
         other.append(ArtifactsEdited { artifacts }).unwrap();
         // The run waits: it reports nothing until it is resumed.
         assert!(heard.try_recv().is_err());
-        other.change_control(RunControl::Running, None).unwrap();
+        other.control().change(RunControl::Running, None).unwrap();
         let (turn, state) = heard.recv().unwrap();
         assert_eq!(turn, SafePoint::Go);
         assert_eq!(state.guidance.len(), 1);
@@ -185,7 +185,7 @@ fn the_pause_of_a_killed_process_is_still_there_after_reopening() {
     folder::copy_store(&root, &killed).unwrap();
     let engine = Engine::open(&killed, Options::default()).unwrap();
     let run = Run::of(engine.task("t").unwrap(), RunOptions::default()).unwrap();
-    assert_eq!(run.task().control().unwrap(), RunControl::Paused);
+    assert_eq!(run.task().control().now().unwrap(), RunControl::Paused);
     assert_eq!(run.state().unwrap().guidance.len(), 1);
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| run.safe_point().unwrap());
@@ -199,29 +199,29 @@ fn a_restore_has_the_control_of_its_point_and_the_lineage_before_keeps_its_own()
     let (engine, _) = engine();
     let task = at(&engine, "t", RunControl::Running);
     let running = task.head().unwrap().next;
-    task.change_control(RunControl::Paused, None).unwrap();
+    task.control().change(RunControl::Paused, None).unwrap();
     let back = engine.restore(&task.point(running).unwrap()).run().unwrap();
-    assert_eq!(back.control().unwrap(), RunControl::Running);
-    assert_eq!(task.control().unwrap(), RunControl::Paused);
-    back.change_control(RunControl::Stopped, None).unwrap();
+    assert_eq!(back.control().now().unwrap(), RunControl::Running);
+    assert_eq!(task.control().now().unwrap(), RunControl::Paused);
+    back.control().change(RunControl::Stopped, None).unwrap();
     let undone = engine.undo("t").run().unwrap();
-    assert_eq!(undone.control().unwrap(), RunControl::Paused);
+    assert_eq!(undone.control().now().unwrap(), RunControl::Paused);
 }
 
 #[test]
 fn a_wait_for_a_change_of_control_ends_with_it_with_its_time_and_with_the_lineage() {
     let (engine, _) = engine();
     let task = at(&engine, "t", RunControl::Paused);
-    let waited = task.wait_control(RunControl::Running, Duration::MAX).unwrap();
+    let waited = task.control().wait(RunControl::Running, Duration::MAX).unwrap();
     assert_eq!(waited, RunControl::Paused, "it is not waited for what is not so");
-    let waited = task.wait_control(RunControl::Paused, Duration::from_millis(1)).unwrap();
+    let waited = task.control().wait(RunControl::Paused, Duration::from_millis(1)).unwrap();
     assert_eq!(waited, RunControl::Paused);
-    let wait = |task: &Task| task.wait_control(RunControl::Paused, Duration::MAX);
+    let wait = |task: &Task| task.control().wait(RunControl::Paused, Duration::MAX);
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| wait(&task));
-        task.change_control(RunControl::Running, None).unwrap();
+        task.control().change(RunControl::Running, None).unwrap();
         assert_eq!(waiting.join().unwrap().unwrap(), RunControl::Running);
-        task.change_control(RunControl::Paused, None).unwrap();
+        task.control().change(RunControl::Paused, None).unwrap();
         let waiting = scope.spawn(|| wait(&task));
         let back = engine.restore(&task.point(3).unwrap()).run().unwrap();
         let error = waiting.join().unwrap().unwrap_err();
@@ -243,7 +243,7 @@ fn a_run_is_paused_and_stopped_where_its_task_is_also_before_it_has_looked() {
     let point = run.task().point(2).unwrap();
     let back = engine.restore(&point).run().unwrap();
     run.pause("the wrong way").unwrap();
-    assert_eq!(back.control().unwrap(), RunControl::Paused);
+    assert_eq!(back.control().now().unwrap(), RunControl::Paused);
     assert_eq!(run.safe_point().unwrap(), SafePoint::Elsewhere(back.lineage().id()));
     run.stop("enough").unwrap();
     assert_eq!(run.safe_point().unwrap(), SafePoint::Stop(RunControl::Stopped));

@@ -108,7 +108,7 @@ fn a_run_continues_on_the_lineage_that_a_user_switches_to() {
             (3, None) => {
                 let at = engine.query().checkpoints(&CheckpointQuery::default())?.items;
                 let at = engine.point(&at.first().unwrap().id.to_string())?;
-                first = Some(engine.branch(&at, None)?);
+                first = Some(engine.branch(&at).run()?);
             }
             (5, Some(branch)) if task.lineage().id().0 == 0 => {
                 engine.switch(branch).run()?;
@@ -181,7 +181,7 @@ fn a_step_during_a_restore_with_files_is_abandoned_and_the_loop_waits_for_its_en
                 slow.begun.wait();
                 let error = run.append(GuidanceGiven::text("too late")).unwrap_err();
                 assert!(matches!(error.detail(), Some(Detail::Pending { .. })), "{error}");
-                assert!(run.task().is_restoring());
+                assert!(run.task().control().is_restoring());
                 slow.refused.wait();
                 return Err(error);
             }
@@ -225,10 +225,10 @@ fn a_run_that_is_stopped_or_ended_from_outside_returns_its_control() {
     let engine = Engine::in_memory(Options::default()).unwrap();
     let run = resumed(&engine);
     let outside = engine.task("t").unwrap();
-    let control = run.drive(|_| outside.change_control(RunControl::Stopped, None).map(|_| ()));
+    let control = run.drive(|_| outside.control().change(RunControl::Stopped, None).map(|_| ()));
     assert_eq!(control.unwrap(), RunControl::Stopped);
     let run = resumed(&engine);
-    let control = run.drive(|_| outside.change_control(RunControl::Idle, None).map(|_| ()));
+    let control = run.drive(|_| outside.control().change(RunControl::Idle, None).map(|_| ()));
     assert_eq!(control.unwrap(), RunControl::Idle);
 }
 
@@ -241,10 +241,10 @@ fn a_run_that_is_paused_in_its_last_step_ends_when_it_is_resumed() {
         let (sender, paused) = std::sync::mpsc::channel();
         scope.spawn(move || {
             let outside: Task = paused.recv().unwrap();
-            outside.change_control(RunControl::Running, None).unwrap();
+            outside.control().change(RunControl::Running, None).unwrap();
         });
         let control = run.drive(|step| {
-            outside.change_control(RunControl::Paused, None)?;
+            outside.control().change(RunControl::Paused, None)?;
             step.end_run();
             sender.send(outside.clone()).unwrap();
             Ok::<_, Error>(())

@@ -77,7 +77,7 @@ fn check(store: &Path, steps: u64) {
     }
     assert_eq!((begun, finished, worked), (steps, steps, steps));
     assert_eq!(task.checkpoints().unwrap(), steps);
-    assert_eq!(task.control().unwrap(), milepost::events::RunControl::Idle);
+    assert_eq!(task.control().now().unwrap(), milepost::events::RunControl::Idle);
     let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
     assert!(report.is_clean(), "{report:?}");
     engine.close().unwrap();

@@ -26,7 +26,7 @@ fn an_anchor_verifies_after_the_store_has_grown_forked_and_gone_back() {
         task.checkpoint(Mark::new().label("later")).unwrap();
         check(&engine, "grown");
         let point = engine.point("essay@draft-1").unwrap();
-        engine.branch(&point, None).unwrap();
+        engine.branch(&point).run().unwrap();
         check(&engine, "forked");
         engine.restore(&point).run().unwrap();
         check(&engine, "gone back");

@@ -46,7 +46,7 @@ impl Store {
         fs::remove_dir_all(&root).unwrap();
         let engine = Engine::open(&next, options(key)).unwrap();
         let point = engine.point("essay@draft-0").unwrap();
-        let aside = engine.branch(&point, Some("aside")).unwrap();
+        let aside = engine.branch(&point).description("aside").run().unwrap();
         aside.append(message("on the branch")).unwrap();
         write(&engine, 1);
         let anchor = engine.integrity().anchor().unwrap();

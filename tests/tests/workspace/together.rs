@@ -232,7 +232,7 @@ fn switched() -> Scene {
     let scene = Scene::begin();
     scene.write("a", "one");
     scene.capture("first");
-    let branch = scene.engine.branch(&scene.engine.point("t").unwrap(), None).unwrap();
+    let branch = scene.engine.branch(&scene.engine.point("t").unwrap()).run().unwrap();
     scene.write("a", "two");
     scene.capture("second");
     scene.engine.switch(&branch).run().unwrap();

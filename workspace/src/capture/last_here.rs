@@ -26,7 +26,7 @@ impl Workspace {
         if self.is_here(engine, root)? {
             return Ok(last);
         }
-        let lineage = task.lineage_named(task.files_lineage()?)?;
+        let lineage = task.lineage_named(engine.captures().lineage(task)?)?;
         let begin = lineage.info()?.begin;
         let mut end = lineage.head()?.next;
         while end > begin {

@@ -22,13 +22,13 @@ fn pause_behind(engine: &Engine, run: &Run, behind: Place, act: impl Fn(&Task) +
         scope.spawn(move || {
             at_place.recv().unwrap();
             let task = engine.task("prompts").unwrap();
-            task.change_control(RunControl::Paused, Some("let me look")).unwrap();
+            task.control().change(RunControl::Paused, Some("let me look")).unwrap();
             paused.send(()).unwrap();
             let head = task.head().unwrap();
             std::thread::sleep(Duration::from_millis(20));
             assert_eq!(task.head().unwrap(), head, "it waits");
             act(&task);
-            task.change_control(RunControl::Running, None).unwrap();
+            task.control().change(RunControl::Running, None).unwrap();
         });
         let mut optimizer = Optimizer::take_up(engine, run).unwrap().tell(|told| {
             if matches!(told, Told::Finished { place, .. } if *place == behind) {
@@ -72,13 +72,13 @@ fn criterion_8_guidance_and_edits_of_a_pause_are_in_the_next_checkpoint_and_back
     // A checkpoint in the pause has the pause too: after a restore to it the run has to be resumed.
     let point = engine.point("prompts/0@paused").unwrap();
     let task = engine.restore(&point).run().unwrap();
-    assert_eq!(task.control().unwrap(), RunControl::Paused);
+    assert_eq!(task.control().now().unwrap(), RunControl::Paused);
     let paused = View::of(&engine, &run_again(&engine)).unwrap();
     assert_eq!(
         (paused.guidance, paused.candidates),
         (vec!["shorter".into()], vec![BY_HAND.into()])
     );
-    task.change_control(RunControl::Running, None).unwrap();
+    task.control().change(RunControl::Running, None).unwrap();
     go(&engine, &run_again(&engine));
     assert_eq!(end(&engine), finished);
 }
@@ -96,7 +96,7 @@ fn a_pause_that_nobody_resumed_is_there_for_the_process_after_it() {
     engine.close().unwrap();
     let engine = Engine::open(&store, Options::default()).unwrap();
     let run = run_again(&engine);
-    assert_eq!(run.task().control().unwrap(), RunControl::Paused);
+    assert_eq!(run.task().control().now().unwrap(), RunControl::Paused);
     std::thread::scope(|scope| {
         let going = scope.spawn(|| Optimizer::take_up(&engine, &run).unwrap().go());
         run.resume().unwrap();

@@ -247,7 +247,7 @@ impl<'a> ThreadWriter<'a> {
             Some(parent) => self.engine.point(&format!("@{}", parent.id))?,
             None => lineage.point(info.begin.max(START))?,
         };
-        let (lineage, appended) = self.engine.branch_with(&point, None, append)?;
+        let (lineage, appended) = self.engine.branch(&point).append(append)?;
         Ok((lineage.id(), appended))
     }
 

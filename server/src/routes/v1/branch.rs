@@ -69,7 +69,10 @@ async fn append_branch(
     let branched = app.view(&caller, move |view| {
         let append = context.conditioned(events.append()?);
         let point = view.point(&address)?;
-        view.branch_with(&point, query.description.as_deref(), append).map_err(refused)
+        view.branch(&point)
+            .description(query.description.as_deref())
+            .append(append)
+            .map_err(refused)
     });
     let (lineage, appended) = branched.await?;
     let form = BranchedForm { lineage: lineage.id(), appended: forms::appended(&appended) };

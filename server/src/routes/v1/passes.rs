@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use milepost::calls::Cancel;
-use milepost::state::{Chunks, RunReducer, StatesOf};
+use milepost::state::{Chunks, RunReducer, States};
 use milepost::{Lineage, LineageId};
 use milepost_api::ReadProblems;
 use milepost_service::forms;
@@ -104,7 +104,7 @@ async fn checkpoint_states(
             Some(id) => task.lineage_named(LineageId(id))?,
             None => task.lineage().clone(),
         };
-        let states = lineage.states_of(&RunReducer, from.unwrap_or(0)..to.unwrap_or(u64::MAX))?;
+        let states = lineage.states(&RunReducer, from.unwrap_or(0)..to.unwrap_or(u64::MAX))?;
         Ok((lineage, states, view.chunks()))
     });
     let (lineage, states, chunks) = pass.await?;
@@ -127,7 +127,7 @@ async fn checkpoint_states(
 /// The lines of an answer. It holds the state of the pass and that of the current line.
 struct Pass {
     lineage: Lineage,
-    states: StatesOf<'static, RunReducer>,
+    states: States<'static, RunReducer>,
     chunks: Arc<dyn Chunks>,
     messages: Option<u64>,
     /// The number of further lines.

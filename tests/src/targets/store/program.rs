@@ -235,7 +235,7 @@ impl World {
         if self.model.tasks[at].lineages.len() == LINEAGES_MAX {
             return;
         }
-        let made = self.engine().branch(&point, Some("aside"));
+        let made = self.engine().branch(&point).description("aside").run();
         let id = made.expect("a branch").id().0;
         self.lineage_made(at, id);
     }

@@ -266,11 +266,11 @@ impl History {
 
     fn end_run(&mut self) {
         let task = self.scene.engine.task("t").unwrap();
-        let to = match task.control().unwrap() {
+        let to = match task.control().now().unwrap() {
             RunControl::Running => RunControl::Stopped,
             _ => RunControl::Running,
         };
-        task.change_control(to, None).unwrap();
+        task.control().change(to, None).unwrap();
     }
 
     fn erase(&mut self, random: &mut Random) {

@@ -310,11 +310,11 @@ fn a_call_that_never_returned_is_unknown_up_to_the_next_one_of_its_actor() {
 fn a_capture_behind_the_end_of_the_run_closes_a_call_that_never_returned() {
     let scene = Scene::started(&["a"]);
     let task = scene.engine.task("t").unwrap();
-    task.change_control(RunControl::Running, None).unwrap();
+    task.control().change(RunControl::Running, None).unwrap();
     scene.before("agent", "c1", None);
     scene.called("agent", "c1");
     scene.write("a", "?");
-    task.change_control(RunControl::Stopped, None).unwrap();
+    task.control().change(RunControl::Stopped, None).unwrap();
     scene.prompt();
     scene.write("mine", "mine");
     assert_eq!(scene.asked(), one("a", UNKNOWN));
@@ -339,7 +339,7 @@ fn a_return_of_a_call_that_did_not_begin_here_is_unknown_since_the_restore() {
 #[test]
 fn behind_a_switch_the_comparison_begins_with_the_last_capture_of_the_folder() {
     let scene = Scene::started(&["a"]);
-    let there = scene.engine.branch(&scene.point("start"), None).unwrap();
+    let there = scene.engine.branch(&scene.point("start")).run().unwrap();
     scene.call("c1", || scene.write("run", "?"));
     scene.engine.switch(&there).run().unwrap();
     assert_eq!(scene.asked(), one("run", UNKNOWN));
@@ -376,7 +376,7 @@ fn a_target_in_another_lineage_or_before_trimmed_events_has_unknown_authors() {
     assert_eq!((plan.conflicts[0].why, plan.left.len()), (UNKNOWN, 1), "{plan}");
 
     let scene = Scene::started(&["a"]);
-    let other = scene.engine.branch(&scene.point("start"), None).unwrap();
+    let other = scene.engine.branch(&scene.point("start")).run().unwrap();
     let kept = other.checkpoint(Mark::new()).unwrap();
     scene.engine.retention().pin(&kept.id, None).unwrap();
     scene.call("c1", || scene.write("a", "run"));
