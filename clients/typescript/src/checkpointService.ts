@@ -94,7 +94,7 @@ export interface CheckpointService {
   ): Promise<Stats>;
 }
 
-/** Returns the functions for a service: `http://127.0.0.1:7733` by default. Sends nothing. */
+/** Returns the functions for a service, MILEPOST_SERVER by default. Sends nothing. */
 export function createCheckpointService(options: CheckpointServiceOptions): CheckpointService {
   const client = open(options);
 

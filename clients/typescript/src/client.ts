@@ -99,7 +99,7 @@ export interface Client {
   resume(task: string, options?: RunOptions): Promise<Run>;
 }
 
-/** Returns a client of a service: `http://127.0.0.1:7733` by default. Sends nothing. */
+/** Returns a client of a service, MILEPOST_SERVER by default. Sends nothing. */
 export function connect(options: ServiceOptions = {}): Client {
   const http = open(options);
   const checkpoints = createCheckpointService(options);

@@ -8,14 +8,17 @@ type Problem = components["schemas"]["Problem"];
 
 /** Where the service is, and how to reach it. */
 export interface ServiceOptions {
-  /** The address of the service, without `/v1`. */
+  /**
+   * The address of the service, without `/v1`. Without it and without `socket`, it is
+   * MILEPOST_SERVER, as for the command, or http://127.0.0.1:7733.
+   */
   baseUrl?: string | undefined;
   /**
    * The path of a Unix socket, for Node.js: that of `serve --listen unix:PATH`, or
    * `.milepost/server/socket` of a store that a program has open.
    */
   socket?: string | undefined;
-  /** A token of `milepost token create`. */
+  /** A token of `milepost token create`; without an address, MILEPOST_TOKEN. */
   token?: string | undefined;
   /** Replaces the global `fetch`. */
   fetch?: ((request: Request) => Promise<Response>) | undefined;
@@ -97,12 +100,20 @@ export function open({ baseUrl, socket, token, fetch }: ServiceOptions) {
     throw new TypeError("`socket` takes neither `baseUrl` nor `fetch`");
   }
   const send = socket === undefined ? fetch : socketFetch(socket);
+  const isNamed = baseUrl !== undefined || socket !== undefined;
+  const bearer = token ?? (isNamed ? undefined : variable("MILEPOST_TOKEN"));
+  const known = baseUrl ?? variable("MILEPOST_SERVER") ?? "http://127.0.0.1:7733";
   return createClient<paths, "application/json">({
     // The service ignores the name at a socket.
-    baseUrl: socket === undefined ? (baseUrl ?? "http://127.0.0.1:7733") : "http://localhost",
+    baseUrl: socket === undefined ? known : "http://localhost",
     ...(send && { fetch: send }),
-    ...(token !== undefined && { headers: { Authorization: `Bearer ${token}` } }),
+    ...(bearer !== undefined && { headers: { Authorization: `Bearer ${bearer}` } }),
   });
+}
+
+/** Returns a variable of the environment, which browsers do not have. */
+function variable(name: string): string | undefined {
+  return typeof process === "undefined" ? undefined : process.env?.[name];
 }
 
 /** Sends a write, and repeats it once under the same key if its answer does not arrive. */

@@ -168,8 +168,8 @@ export class Run {
     if ((await this.#client.task(this.task)).epoch !== epoch) {
       throw new MilepostError({
         status: 409,
-        title: "The run goes on elsewhere",
-        detail: `\`${this.task}\` was restored while a step ran, and the step is abandoned: do the next one`,
+        title: "The run was restored",
+        detail: `\`${this.task}\` was restored while a step ran, and the step is abandoned: begin the next one`,
       });
     }
     await this.append(event);

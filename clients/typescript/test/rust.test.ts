@@ -1,4 +1,4 @@
-// A run of a Rust program goes on here, and one that began here goes on in Rust. The program is an
+// A run of a Rust program continues here, and one that began here continues in Rust. The program is an
 // example next to the command; `cargo build --workspace` builds it.
 
 import assert from "node:assert/strict";
@@ -49,7 +49,7 @@ test(
     await Promise.all([mkdir(first), mkdir(second)]);
 
     const asked = optimize(first);
-    // The store is the program's: its tokens count for nobody before it is trusted.
+    // The store is the program's: its tokens do not count before it is trusted.
     execFileSync(command, ["trust", "--yes"], { cwd: first, env });
     execFileSync(command, ["init"], { cwd: second, env });
     const [key, result, initial] = await served(first, async (client) => {
