@@ -1,7 +1,18 @@
 // The checkpoints of a task, for front ends: list, look, go back, undo. Calls the service's `/v1`.
 
-import createClient from "openapi-fetch";
-import type { components, paths } from "./schema.js";
+import { answer, defined, once, open, segment } from "./http.js";
+import type {
+  Cursor,
+  Page,
+  ReadOptions,
+  ServiceOptions,
+  WriteHeaders,
+  WriteOptions,
+} from "./http.js";
+import type { components } from "./schema.js";
+
+export { MilepostError } from "./http.js";
+export type { Cursor, Page, ReadOptions, WriteOptions } from "./http.js";
 
 type Forms = components["schemas"];
 
@@ -22,19 +33,6 @@ export type RestoreRequest = Forms["RestoreRequest"];
 /** A checkpoint to mark. */
 export type MarkRequest = Forms["CheckpointRequest"];
 
-/** One page of a list. */
-export interface Page<Item> {
-  items: Item[];
-  /** The cursor of the next page; absent or `null` on the last page. */
-  next?: string | null;
-}
-
-/** The place of a page. */
-export interface Cursor {
-  /** The `next` of the previous page; absent for the first page. */
-  cursor?: string | null | undefined;
-}
-
 /** The checkpoints to list. */
 export interface CheckpointFilter {
   /** Only checkpoints marked on this lineage. */
@@ -47,63 +45,8 @@ export interface CheckpointFilter {
   limit?: number | undefined;
 }
 
-/** The options of a read. */
-export interface ReadOptions {
-  signal?: AbortSignal | undefined;
-}
-
-/** The options of a write. */
-export interface WriteOptions {
-  /**
-   * The `Idempotency-Key`, a random one by default. A write that is repeated under its key, after
-   * an unknown outcome, changes nothing a second time.
-   */
-  key?: string | undefined;
-  /** The expected head of the lineage. If the head is another, the write is refused with 412. */
-  expectedHead?: string | undefined;
-  signal?: AbortSignal | undefined;
-}
-
-/** The service's answer to a request that it did not fulfil (RFC 9457). */
-export class MilepostError extends Error {
-  override readonly name = "MilepostError";
-  /** The status of the answer. */
-  readonly status: number;
-  /** The kind, in words. */
-  readonly title: string;
-  /** The cause, and the next step. */
-  readonly detail: string;
-  /**
-   * `https://milepost.dev/problems/KIND`; `about:blank` if the answer is not from the service
-   * itself.
-   */
-  readonly type: string;
-  /** The id of the request, which the service's log has, too. */
-  readonly requestId: string | undefined;
-  /** The actual head, if the expected head did not match. */
-  readonly head: string | undefined;
-
-  constructor(problem: Partial<Forms["Problem"]> & { status: number }) {
-    const title = problem.title ?? `HTTP ${problem.status}`;
-    super(problem.detail ? `${title}: ${problem.detail}` : title);
-    this.status = problem.status;
-    this.title = title;
-    this.detail = problem.detail ?? "";
-    this.type = problem.type ?? "about:blank";
-    this.requestId = problem.instance;
-    this.head = problem.head ?? undefined;
-  }
-}
-
 /** Where the service is, and how to reach it. */
-export interface CheckpointServiceOptions {
-  /** The address of the service, without `/v1`. */
-  baseUrl: string;
-  /** A token of `milepost token create`. */
-  token?: string | undefined;
-  /** Replaces the global `fetch`. */
-  fetch?: ((request: Request) => Promise<Response>) | undefined;
-}
+export type CheckpointServiceOptions = ServiceOptions;
 
 /**
  * The functions of `createCheckpointService`. All of them throw `MilepostError` if the service
@@ -151,17 +94,9 @@ export interface CheckpointService {
   ): Promise<Stats>;
 }
 
-/** Returns the functions for the service at `baseUrl`. Sends nothing. */
-export function createCheckpointService({
-  baseUrl,
-  token,
-  fetch,
-}: CheckpointServiceOptions): CheckpointService {
-  const client = createClient<paths, "application/json">({
-    baseUrl,
-    ...(fetch && { fetch }),
-    ...(token !== undefined && { headers: { Authorization: `Bearer ${token}` } }),
-  });
+/** Returns the functions for a service, MILEPOST_SERVER by default. Sends nothing. */
+export function createCheckpointService(options: CheckpointServiceOptions): CheckpointService {
+  const client = open(options);
 
   async function checkpoints(
     task: string,
@@ -320,71 +255,4 @@ export function isCurrent(checkpoint: Checkpoint, lineages: Lineage[]): boolean 
     lineage = lineages.find((lineage) => lineage.id === parent.lineage);
   }
   return false;
-}
-
-interface WriteHeaders {
-  "Idempotency-Key"?: string;
-  "If-Match"?: string;
-}
-
-/** Sends a write, and repeats it once under the same key if its answer does not arrive. */
-async function once<Result>(
-  { key = randomKey(), expectedHead }: WriteOptions,
-  send: (headers: WriteHeaders) => Promise<Result>,
-): Promise<Result> {
-  const headers: WriteHeaders = { "Idempotency-Key": key };
-  if (expectedHead !== undefined) {
-    headers["If-Match"] = `"${expectedHead}"`;
-  }
-  try {
-    return await send(headers);
-  } catch (error) {
-    // `fetch` throws a TypeError for a broken connection, and other errors for an abort.
-    if (!(error instanceof TypeError)) {
-      throw error;
-    }
-    return send(headers);
-  }
-}
-
-/** Returns a new key. `crypto.randomUUID` is missing on pages without TLS. */
-function randomKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-/** Refuses a name that a URL treats as a relative path segment: it would reach another route. */
-function segment(name: string): string {
-  if (name === "" || name === "." || name === "..") {
-    throw new RangeError(`\`${name}\` cannot be a segment of a path`);
-  }
-  return name;
-}
-
-/** Removes what is absent: the parameters of the generated types do not take `undefined`. */
-function defined<Options extends object>(options: Options) {
-  const entries = Object.entries(options).filter(([, value]) => value != null);
-  return Object.fromEntries(entries) as {
-    [Name in keyof Options]?: NonNullable<Options[Name]>;
-  };
-}
-
-/** Returns the data of an answer, or throws its problem. */
-async function answer<Data>(
-  call: Promise<{ data?: Data; error?: unknown; response: Response }>,
-): Promise<Data> {
-  const { data, error, response } = await call;
-  if (!response.ok) {
-    throw new MilepostError(problemOf(error, response));
-  }
-  return data as Data;
-}
-
-function problemOf(error: unknown, { status, statusText }: Response) {
-  if (typeof error === "object" && error !== null) {
-    return { ...error, status };
-  }
-  // A proxy between client and service answers in a form of its own.
-  const detail = typeof error === "string" ? error.trim().slice(0, 1000) : "";
-  return { status, detail, ...(statusText && { title: statusText }) };
 }
