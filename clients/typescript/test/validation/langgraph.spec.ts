@@ -13,6 +13,8 @@ let client: Client;
 
 const initializer: CheckpointerTestInitializer<MilepostSaver> = {
   checkpointerName: "@milepost/client",
+  // As that of each test: a loaded machine starts the service late.
+  beforeAllTimeout: 60_000,
 
   async beforeAll() {
     milepost = await start();
