@@ -21,6 +21,7 @@
 //! output/          tables, JSON, colour, bars, and addresses
 //! atomic_file      a file that appears when it is complete
 //! secrets          secrets in the environment
+//! platform/        calls that differ by system
 //! ```
 
 mod args;
@@ -35,6 +36,7 @@ mod error;
 mod output;
 mod outside;
 mod picker;
+mod platform;
 mod secrets;
 mod share_file;
 mod store_locator;
