@@ -26,7 +26,7 @@ pub use platform::PATH_MAX;
 #[derive(Debug)]
 pub struct Near {
     path: PathBuf,
-    /// What the name of a long path depends on.
+    /// Keeps the name of a long path valid.
     _held: Option<platform::Held>,
 }
 

@@ -1,5 +1,7 @@
 //! Calls that differ by system. `--cfg milepost_portable` selects `posix` on Linux too.
 
+// tidy: it chooses, and names the kinds of disks
+
 #[cfg(all(target_os = "linux", not(milepost_portable)))]
 mod linux;
 #[cfg(not(all(target_os = "linux", not(milepost_portable))))]
@@ -12,7 +14,7 @@ use linux as system;
 #[cfg(not(all(target_os = "linux", not(milepost_portable))))]
 use posix as system;
 
-/// What a folder is on.
+/// Kind of the disk that a folder is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(dead_code, reason = "each system tells some of them")]
 pub enum Disk {
@@ -25,7 +27,7 @@ pub enum Disk {
     Unknown,
 }
 
-/// Returns what a folder is on; `None` if it cannot be looked at.
+/// Returns the kind of disk of a folder; `None` if it cannot be looked at.
 pub fn disk(folder: &Path) -> Option<Disk> {
     system::disk(folder)
 }

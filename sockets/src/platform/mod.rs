@@ -16,7 +16,7 @@ pub use posix::PATH_MAX;
 #[cfg(not(all(target_os = "linux", not(milepost_portable))))]
 pub(super) use posix::{short_name, user_at};
 
-/// What a short name depends on: the open folder, or a folder with a link to it.
+/// Keeps a short name valid: the open folder, or a folder with a link to it.
 #[cfg(all(target_os = "linux", not(milepost_portable)))]
 pub(super) use std::fs::File as Held;
 #[cfg(not(all(target_os = "linux", not(milepost_portable))))]

@@ -1,6 +1,6 @@
 //! Descriptors of directories, and operations below them. Each name is one component and no symlink
-//! is followed, so an entry swapped in leads nowhere outside. `platform` has the calls that differ by
-//! system.
+//! is followed, so an entry swapped in leads nowhere outside. `platform` has the calls that differ
+//! by system.
 
 use std::ffi::OsStr;
 use std::fs::File;
