@@ -233,8 +233,10 @@ impl<'a> Executor<'a> {
         dirs.insert(None);
         // Open folders may have been moved away.
         self.walker = PathWalker::new(self.restore.folder);
-        // A folder that another process closed has nothing of the undo but its mode bits.
-        self.sync_each(&dirs, staging, |e| is_unreachable(e) || e == Errno::ACCESS)
+        // Nothing was changed in a folder that the restore does not enter. One that another process
+        // closed has nothing of the undo but its mode bits.
+        let passes = |e| is_unreachable(e) || matches!(e, Errno::XDEV | Errno::ACCESS);
+        self.sync_each(&dirs, staging, passes)
     }
 
     /// Syncs directories. `passes` decides on errors of opening one.
