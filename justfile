@@ -36,7 +36,16 @@ nightly:
     MILEPOST=target/dist/milepost server/tests/schemathesis/run 250
     target/release/served lasting streams
     cargo check --manifest-path fuzz/Cargo.toml --target-dir target --all-targets
-    just newest-agents more-agents interleavings probes doc book lint instructions advisories
+    just portable newest-agents more-agents interleavings probes doc book lint instructions advisories
+
+# What other systems than Linux get, tested here: the crates that call the system, with calls of POSIX alone
+# (docs/PORTABILITY.md). A build of its own, in target/portable.
+portable:
+    RUSTFLAGS="--deny warnings --cfg milepost_portable" CARGO_TARGET_DIR=target/portable \
+        cargo check --workspace --all-targets
+    RUSTFLAGS="--deny warnings --cfg milepost_portable" CARGO_TARGET_DIR=target/portable \
+        cargo test --package milepost-sockets --package milepost-store --package milepost-workspace \
+        --package milepost-agents --package milepost-sessions --package milepost-client
 
 # The package for Python: a build, lints, and tests in a virtual environment.
 python *ARGS:

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,6 +9,8 @@ use std::time::Duration;
 
 use milepost_api::{Big, HookRequest};
 use milepost_codec::PathBytes;
+
+use crate::platform::parent_of;
 
 /// Longest wait of a hook for the daemon, from its call on: then the agent continues without an
 /// answer. The rest of its time is for the disk.
@@ -128,16 +129,11 @@ fn parents() -> Vec<u32> {
     found
 }
 
-/// Returns the parent of a process, if the system reports it.
-fn parent_of(process: u32) -> Option<u32> {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // `PID (NAME) STATE PARENT ..`, and the name may have any character.
-    stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use std::fs;
 
     use super::*;
 
@@ -153,6 +149,12 @@ mod tests {
         assert!(asked.env.keys().all(|name| VARIABLES.contains(&name.as_str())));
         assert_eq!(project(&asked), Path::new("/value of CLAUDE_PROJECT_DIR"));
         assert!(!asked.parents.is_empty());
+    }
+
+    #[test]
+    fn the_parent_of_a_process_is_known() {
+        assert_eq!(parent_of(std::process::id()), Some(std::os::unix::process::parent_id()));
+        assert_eq!(parent_of(u32::MAX), None);
     }
 
     #[test]

@@ -18,6 +18,7 @@
 //! agent        the agents: their events, places and differences
 //! environment  variables that name places
 //! json         JSON text, with the places of its parts
+//! platform     calls that differ by system
 //! error        errors: the place, the reason, the next step
 //! ```
 //!
@@ -43,6 +44,7 @@ mod guard;
 mod hook;
 mod hook_times;
 mod json;
+mod platform;
 pub mod settings;
 mod spool;
 

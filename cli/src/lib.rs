@@ -23,6 +23,7 @@
 //! atomic_file      a file that appears when it is complete
 //! secrets          secrets in the environment
 //! program          how this program was started, and is started again
+//! platform/        calls that differ by system
 //! ```
 
 mod args;
@@ -37,6 +38,7 @@ mod error;
 mod output;
 mod outside;
 mod picker;
+mod platform;
 mod program;
 mod secrets;
 mod share_file;

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use milepost_sockets::Near;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use reqwest::{Url, redirect};
 use rustls::pki_types::CertificateDer;
 
 use crate::error::{Error, Result};
 use crate::tls;
-use crate::unix_socket::Socket;
+use crate::unix_socket;
 
 /// Idle time after which a connection is not reused. A service closes connections after 30 s of
 /// inactivity; the margin keeps changes off a connection that is being closed.
@@ -40,7 +41,7 @@ pub(crate) struct Inner {
     pub(crate) base: Url,
     pub(crate) options: Options,
     /// Keeps the socket's name valid.
-    _socket: Option<Socket>,
+    _socket: Option<Near>,
 }
 
 /// Limits.
@@ -214,9 +215,9 @@ impl ClientBuilder {
             .referer(false)
             .connect_timeout(self.options.timeout.min(Duration::from_secs(10)))
             .pool_idle_timeout(IDLE);
-        let socket = self.socket.as_deref().map(Socket::of).transpose()?;
+        let socket = self.socket.as_deref().map(unix_socket::near).transpose()?;
         if let Some(socket) = &socket {
-            http = http.unix_socket(socket.name());
+            http = http.unix_socket(socket.path());
         }
         let http = http.build();
         let http = http.map_err(|error| invalid(format!("no client can be made: {error}")))?;

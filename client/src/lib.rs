@@ -120,6 +120,7 @@ pub use milepost_api as api;
 pub use milepost_api::calls;
 /// Event bodies, ids and hashes.
 pub use milepost_codec as codec;
+pub use milepost_sockets::is_listening;
 
 pub use answer_lines::AnswerLines;
 pub use append::Append;
@@ -132,5 +133,4 @@ pub use follow::{Followed, Following, Place, Start};
 pub use raw_request::RawRequest;
 pub use states::{CheckpointStates, StatesQuery};
 pub use tasks::SummaryQuery;
-pub use unix_socket::is_listening;
 pub use webhook::Webhook;

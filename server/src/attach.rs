@@ -11,10 +11,11 @@ use std::time::Duration;
 use milepost::Engine;
 use milepost::clock::SystemClock;
 use milepost::internals::threads;
+use milepost_sockets::Near;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 
-use crate::listener::{Listening, near};
+use crate::listener::Listening;
 use crate::options::ServerOptions;
 use crate::server::Server;
 use crate::tokens::{FOLDER, Tokens};
@@ -104,13 +105,12 @@ fn attached(server: Server) -> Result<Attached> {
     let folder = store.join(FOLDER);
     DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
     let socket = folder.join(SOCKET);
-    let (near, held) = near(&folder, &socket)?;
+    let near = Near::of(&socket)?;
     let (stop, stopped) = oneshot::channel();
     let (listens, told) = mpsc::channel();
     // The caller may already be inside an async runtime, which cannot start another one.
     let thread = threads::start("attached", move || {
-        answer(&server, near, &listens, stopped);
-        drop(held);
+        answer(&server, near.path().to_owned(), &listens, stopped);
     });
     let thread = thread.map_err(Error::other)?;
     told.recv().map_err(Error::other)??;

@@ -1,7 +1,7 @@
 //! Requests that the service of another program answers: the one that has the store of a page open.
 //! They have the rights of this program's user there, and none of the browser's headers.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::Extension;
@@ -14,6 +14,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
+use milepost_sockets::Near;
 use tokio::net::UnixStream;
 use tokio::sync::mpsc::{self, Sender};
 use tokio::task::JoinSet;
@@ -23,7 +24,7 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::body_guard::held;
 use crate::error::ApiError;
-use crate::listener::{Peer, near, peer};
+use crate::listener::{Peer, peer};
 use crate::middleware::is_stream;
 use crate::request_scope::{OF_PAGE, REQUEST_ID, RequestId, Since};
 use crate::routes;
@@ -78,9 +79,8 @@ impl Forward {
     /// Connects to the other service. The connection ends with `connections`.
     async fn connect(&self, connections: &mut JoinSet<()>) -> Result<SendRequest<Body>, ApiError> {
         let lost = |error: String| self.lost(&error);
-        let folder = self.socket.parent().unwrap_or(Path::new("/"));
-        let (path, _held) = near(folder, &self.socket).map_err(|e| lost(e.to_string()))?;
-        let stream = UnixStream::connect(path).await.map_err(|e| lost(e.to_string()))?;
+        let near = Near::of(&self.socket).map_err(|e| lost(e.to_string()))?;
+        let stream = UnixStream::connect(near.path()).await.map_err(|e| lost(e.to_string()))?;
         // Another user's program could have bound the name.
         if peer(&stream, rustix::process::geteuid().as_raw()) != Peer::Owner {
             return Err(lost("it is another user's".into()));

@@ -2,19 +2,16 @@
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Error, ErrorKind};
-use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use milepost_sockets::PATH_MAX;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener, UnixSocket, UnixStream};
 use tracing::warn;
 
 use crate::host_limits::has_room;
 use crate::tls::Tls;
-
-/// The maximum length of a socket path: the kernel's `sun_path` without its final zero.
-const PATH_MAX: usize = 107;
 
 /// The length of the kernel's backlog of connections.
 const WAITING: u32 = 1024;
@@ -165,17 +162,6 @@ impl Listening {
             }
         }
     }
-}
-
-/// Returns a path that fits into a socket address, and the open folder that it may depend on.
-pub(crate) fn near(folder: &Path, socket: &Path) -> io::Result<(PathBuf, Option<File>)> {
-    let name = socket.file_name().filter(|_| socket.as_os_str().len() > PATH_MAX);
-    let Some(name) = name else {
-        return Ok((socket.to_owned(), None));
-    };
-    let folder = File::open(folder)?;
-    let near = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name);
-    Ok((near, Some(folder)))
 }
 
 /// Returns the peer of a socket, as the kernel reports it.

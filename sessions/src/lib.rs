@@ -18,6 +18,7 @@
 //! folder        captures of the project's folder
 //! reach         paths that a call may change
 //! process       the end of an agent's process
+//! platform      calls that differ by system
 //! options       options of a recorder
 //! ```
 //!
@@ -57,6 +58,7 @@ mod events;
 mod folder;
 mod lineage;
 mod options;
+mod platform;
 mod process;
 mod reach;
 mod recorder;

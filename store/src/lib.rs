@@ -20,6 +20,7 @@
 //! metrics/           counts, levels and durations                  process.rs  the owning process
 //! files/             files that a crash cannot break               clock.rs  entropy.rs
 //! threads.rs         named threads                                 cache.rs  unpacked content
+//! platform/          calls that differ by system
 //! sync/              locks and channels, or those of a scheduler that tries interleavings
 //! testing/           tests that every implementation passes
 //! ```
@@ -41,6 +42,7 @@ mod memory;
 pub mod metrics;
 pub mod open_report;
 mod options;
+mod platform;
 pub mod process;
 mod projection;
 mod storage_check;

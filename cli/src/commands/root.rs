@@ -158,8 +158,7 @@ fn grouped(command: clap::Command) -> clap::Command {
 fn short() -> String {
     let mut text = format!("{BEGIN}\n");
     for group in GROUPS {
-        let HelpGroup { title, example, .. } = group;
-        let mut line = format!("{title}:");
+        let mut line = format!("{}:", group.title);
         for (name, _) in group.named() {
             if line.len() + 1 + name.len() > WIDTH {
                 text.push_str(&line);
@@ -168,7 +167,7 @@ fn short() -> String {
             line.push(' ');
             line.push_str(&name);
         }
-        text.push_str(&format!("{line}\n    $ milepost {example}\n"));
+        text.push_str(&format!("{line}\n"));
     }
     text.truncate(text.trim_end().len());
     text

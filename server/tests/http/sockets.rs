@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Barrier};
 
 use milepost_server::Listening;
+use milepost_sockets::PATH_MAX;
 use tokio::net::UnixStream;
 
 use crate::listening::{Client, Running};
@@ -112,12 +113,12 @@ async fn what_is_no_socket_is_left_as_it_is() {
 #[tokio::test]
 async fn a_path_that_is_too_long_is_refused_with_its_limit() {
     let dir = tempfile::tempdir().unwrap();
-    let room = 107 - dir.path().as_os_str().len() - 1;
+    let room = PATH_MAX - dir.path().as_os_str().len() - 1;
     let fits = dir.path().join("x".repeat(room));
     assert!(Listening::unix(&fits).await.is_ok());
     let error = refused(&dir.path().join("x".repeat(room + 1))).await;
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
-    assert!(error.to_string().contains("at most 107 bytes"), "{error}");
+    assert!(error.to_string().contains(&format!("at most {PATH_MAX} bytes")), "{error}");
 }
 
 #[tokio::test]

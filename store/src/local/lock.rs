@@ -9,6 +9,7 @@ use std::time::Duration;
 use milepost_codec::{Detail, Error, ErrorKind, Result};
 
 use crate::files;
+use crate::platform;
 
 /// A lock that is held until it is dropped or the process dies.
 #[derive(Debug)]
@@ -83,9 +84,7 @@ fn holder(file: &mut File) -> Option<(u32, u64)> {
 
 /// Returns `true` if the process that wrote the lock file may still run.
 fn has_live_owner(file: &mut File) -> bool {
-    holder(file).is_some_and(|(pid, _)| {
-        !Path::new("/proc").exists() || Path::new("/proc").join(pid.to_string()).exists()
-    })
+    holder(file).is_some_and(|(pid, _)| platform::may_run(pid))
 }
 
 fn locked_error(path: &Path, file: &mut File) -> Error {
@@ -122,6 +121,14 @@ fn utc(seconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use crate::local::lock::utc;
+    use crate::platform::may_run;
+
+    #[test]
+    fn a_process_that_is_not_there_does_not_run() {
+        assert!(may_run(std::process::id()) && may_run(1));
+        // No process has the highest number.
+        assert!(!may_run(i32::MAX.unsigned_abs()) && !may_run(u32::MAX));
+    }
 
     #[test]
     fn seconds_are_said_as_dates() {

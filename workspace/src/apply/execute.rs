@@ -11,7 +11,7 @@ use super::compare::Find;
 use super::context::{changed, is_unreachable};
 use super::stage::{ONE_BY_ONE, stage};
 use super::staging::{Place, Staging, open_up, slot};
-use super::syscalls::Syscalls;
+use super::syscalls::{Syscalls, syncs_each};
 use crate::error;
 use crate::fs::{Dir, Errno, PathWalker};
 use crate::plan::OPEN;
@@ -217,23 +217,43 @@ impl<'a> Executor<'a> {
         let changed_dirs = std::mem::take(&mut self.changed_dirs);
         let done = match changed_dirs.len() {
             0 => Ok(()),
-            n if n <= ONE_BY_ONE => self.sync_each(&changed_dirs, staging),
+            n if syncs_each(n <= ONE_BY_ONE) => {
+                self.sync_each(&changed_dirs, Some(staging), is_unreachable)
+            }
             _ => self.syscalls.sync_file_system(root),
         };
         done.map_err(|e| error::below("sync", b"", e))
     }
 
+    /// Syncs all folders that a restore, its undo, or an undo that was killed can have changed.
+    pub(super) fn sync_possible(&mut self, staging: Option<&Staging>) -> Result<(), Errno> {
+        let actions = || self.restore.plan.actions.iter();
+        let mut dirs: BTreeSet<_> = actions().map(|action| action.path.parent()).collect();
+        dirs.extend(actions().map(|action| Some(action.path.clone())));
+        dirs.insert(None);
+        // Open folders may have been moved away.
+        self.walker = PathWalker::new(self.restore.folder);
+        // Nothing was changed in a folder that the restore does not enter. One that another process
+        // closed has nothing of the undo but its mode bits.
+        let passes = |e| is_unreachable(e) || matches!(e, Errno::XDEV | Errno::ACCESS);
+        self.sync_each(&dirs, staging, passes)
+    }
+
+    /// Syncs directories. `passes` decides on errors of opening one.
     fn sync_each(
         &mut self,
-        changed_dirs: &BTreeSet<Option<TreePath>>,
-        staging: &Staging,
+        dirs: &BTreeSet<Option<TreePath>>,
+        staging: Option<&Staging>,
+        passes: fn(Errno) -> bool,
     ) -> Result<(), Errno> {
-        let places = Place::ALL.into_iter();
-        for dir in places.filter_map(|place| staging.place(place)) {
-            self.syscalls.sync(dir)?;
+        if let Some(staging) = staging {
+            let places = Place::ALL.into_iter();
+            for dir in places.filter_map(|place| staging.place(place)) {
+                self.syscalls.sync(dir)?;
+            }
+            self.syscalls.sync(&staging.own)?;
         }
-        self.syscalls.sync(&staging.own)?;
-        for path in changed_dirs {
+        for path in dirs {
             let dir = match path {
                 Some(path) => self.walker.folder(path),
                 None => {
@@ -244,7 +264,7 @@ impl<'a> Executor<'a> {
             match dir {
                 Ok(dir) => self.syscalls.sync(&dir)?,
                 // The directory was removed; its parent is synced for that.
-                Err(e) if is_unreachable(e) => {}
+                Err(e) if passes(e) => {}
                 Err(e) => return Err(e),
             }
         }

@@ -9,13 +9,14 @@ use milepost_codec::{ActionKind, EntryKind, Hash, Item, TreePath};
 use super::Restore;
 use super::contents::{ChunkSource, with_chunks};
 use super::staging::slot;
-use super::syscalls::Syscalls;
+use super::syscalls::{Syscalls, syncs_each};
 use crate::error;
 use crate::fs::{Dir, Errno};
 use crate::plan::OPEN;
 use crate::tree::{entries, parts};
 
-/// Maximum number of entries synced one by one; for more, the whole file system is synced.
+/// Maximum number of entries synced one by one; for more, the whole file system is synced if the
+/// system can.
 pub(super) const ONE_BY_ONE: usize = 64;
 
 /// Size of the smallest chunk of zeros that becomes a hole.
@@ -32,7 +33,7 @@ pub(super) fn stage(restore: &Restore<'_>, syscalls: &Syscalls<'_>, part: &Dir) 
         few = few && count(restore, item, &mut remaining)?;
     }
     with_chunks(restore.contents, &items, !few, |chunks| {
-        let stage = Stage { restore, syscalls, chunks, few };
+        let stage = Stage { restore, syscalls, chunks, syncs: syncs_each(few) };
         for action in actions() {
             if let Some(item) = &action.after {
                 stage.item(part, &slot(action.slot), &action.path, item, true)?;
@@ -40,7 +41,7 @@ pub(super) fn stage(restore: &Restore<'_>, syscalls: &Syscalls<'_>, part: &Dir) 
         }
         Ok::<(), Error>(())
     })?;
-    let synced = match few {
+    let synced = match syncs_each(few) {
         true => syscalls.sync(part),
         false => syscalls.sync_file_system(part),
     };
@@ -57,10 +58,10 @@ pub(super) fn stage_one(
 ) -> Result<()> {
     let few = count(restore, item, &mut { ONE_BY_ONE })?;
     with_chunks(restore.contents, &[item], !few, |chunks| {
-        let stage = Stage { restore, syscalls, chunks, few };
+        let stage = Stage { restore, syscalls, chunks, syncs: syncs_each(few) };
         stage.item(place.0, place.1, path, item, true)
     })?;
-    let synced = match few {
+    let synced = match syncs_each(few) {
         true => syscalls.sync(place.0),
         false => syscalls.sync_file_system(place.0),
     };
@@ -88,7 +89,7 @@ struct Stage<'a> {
     syscalls: &'a Syscalls<'a>,
     chunks: ChunkSource<'a>,
     /// `true` if each entry is synced by itself.
-    few: bool,
+    syncs: bool,
 }
 
 impl Stage<'_> {
@@ -108,7 +109,7 @@ impl Stage<'_> {
                 }
                 let bits = if top { item.mode | OPEN } else { item.mode };
                 self.syscalls.bits(&inner, bits).map_err(failed)?;
-                match self.few {
+                match self.syncs {
                     true => self.syscalls.sync(&inner).map_err(failed),
                     false => Ok(()),
                 }
@@ -118,7 +119,7 @@ impl Stage<'_> {
                 self.syscalls.write().map_err(failed)?;
                 self.write(&file, path, item)?;
                 self.syscalls.file_bits(&file, item.mode).map_err(failed)?;
-                match self.few {
+                match self.syncs {
                     true => self.syscalls.sync_file(&file).map_err(failed),
                     false => Ok(()),
                 }

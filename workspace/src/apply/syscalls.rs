@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::fs::File;
 use std::os::fd::AsFd;
 
-use crate::fs::{Dir, Errno, Kind, set_bits};
+use crate::fs::{Dir, Errno, Kind, SYNCS_FILE_SYSTEMS, set_bits};
 
 /// Kind of a system call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,6 +135,11 @@ impl<'a> Syscalls<'a> {
         (self.before)(Call::Sync)?;
         dir.sync_file_system()
     }
+}
+
+/// Returns `true` if entries are synced one by one, and not with their whole file system.
+pub(super) fn syncs_each(few: bool) -> bool {
+    few || !SYNCS_FILE_SYSTEMS
 }
 
 /// Returns `true` if the file system does not support this kind of move.

@@ -17,7 +17,7 @@ use super::staging::{PART, Place, Staging, move_to_kept, open_up, slot};
 use super::syscalls::Syscalls;
 use crate::error;
 use crate::error::is_lost;
-use crate::fs::{Dir, Errno};
+use crate::fs::{Dir, Errno, SYNCS_FILE_SYSTEMS};
 use crate::plan::{Choice, Choices, ConflictWhy, OPEN, PathConflict};
 
 /// Maximum number of steps to undo one action.
@@ -71,7 +71,10 @@ pub(super) fn back(
     }
     // Sync even without changes in this call: a recovery killed before its sync may have left them
     // in memory only.
-    let synced = syscalls.sync_file_system(restore.folder.root());
+    let synced = match SYNCS_FILE_SYSTEMS {
+        true => syscalls.sync_file_system(restore.folder.root()),
+        false => back.executor.sync_possible(back.staging.as_ref()),
+    };
     let synced = synced.map_err(|e| error::below("sync", b"", e));
     match back.failed {
         Some(error) => Err(error),

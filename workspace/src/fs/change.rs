@@ -4,37 +4,30 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-use rustix::fs::{Access, AtFlags, RenameFlags};
+use rustix::fs::{Access, AtFlags};
 use rustix::io::Errno;
 
 use super::dir::Dir;
+use super::platform;
 
 impl Dir {
-    /// Exchanges two names atomically.
+    /// Exchanges two names atomically. `ENOSYS`: the system cannot.
     pub(crate) fn exchange(&self, name: &[u8], to: &Self, to_name: &[u8]) -> Result<(), Errno> {
-        self.rename(name, to, to_name, RenameFlags::EXCHANGE)
+        let (name, to_name) = (OsStr::from_bytes(name), OsStr::from_bytes(to_name));
+        platform::exchange((&self.0, name), (&to.0, to_name))
     }
 
-    /// Moves an entry to a name that must be free.
+    /// Moves an entry to a name that must be free. `ENOSYS`: the system cannot.
     pub(crate) fn move_to(&self, name: &[u8], to: &Self, to_name: &[u8]) -> Result<(), Errno> {
-        self.rename(name, to, to_name, RenameFlags::NOREPLACE)
+        let (name, to_name) = (OsStr::from_bytes(name), OsStr::from_bytes(to_name));
+        platform::move_to((&self.0, name), (&to.0, to_name))
     }
 
     /// Moves an entry on file systems without `NOREPLACE`. Only for directories: they replace at
     /// most an empty directory, while other entries would overwrite a file.
     pub(crate) fn move_onto(&self, name: &[u8], to: &Self, to_name: &[u8]) -> Result<(), Errno> {
-        self.rename(name, to, to_name, RenameFlags::empty())
-    }
-
-    fn rename(
-        &self,
-        name: &[u8],
-        to: &Self,
-        to_name: &[u8],
-        flags: RenameFlags,
-    ) -> Result<(), Errno> {
         let (name, to_name) = (OsStr::from_bytes(name), OsStr::from_bytes(to_name));
-        rustix::fs::renameat_with(&self.0, name, &to.0, to_name, flags)
+        rustix::fs::renameat(&self.0, name, &to.0, to_name)
     }
 
     /// Adds a hard link under a name that must be free. A symlink is not followed.
@@ -55,12 +48,12 @@ impl Dir {
 
     /// Syncs the directory's names and mode bits to the disk.
     pub(crate) fn sync(&self) -> Result<(), Errno> {
-        rustix::fs::fsync(&self.0)
+        platform::sync_directory(&self.0)
     }
 
-    /// Syncs the whole file system to the disk.
+    /// Syncs the whole file system to the disk, if [`platform::SYNCS_FILE_SYSTEMS`].
     pub(crate) fn sync_file_system(&self) -> Result<(), Errno> {
-        rustix::fs::syncfs(&self.0)
+        platform::sync_file_system(&self.0)
     }
 
     /// Returns the bytes available on its file system.
@@ -72,7 +65,8 @@ impl Dir {
     /// Returns the number of hard links of an entry.
     pub(crate) fn links(&self, name: &[u8]) -> Result<u64, Errno> {
         let flags = AtFlags::SYMLINK_NOFOLLOW;
-        rustix::fs::statat(&self.0, OsStr::from_bytes(name), flags).map(|stat| stat.st_nlink)
+        let stat = rustix::fs::statat(&self.0, OsStr::from_bytes(name), flags)?;
+        Ok(platform::links_of(&stat))
     }
 
     /// Returns `true` if names may be created and removed in the directory.

@@ -7,9 +7,10 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 use milepost::{Error, ErrorKind, Result};
-use rustix::fs::{MemfdFlags, OFlags, fstat, memfd_create};
+use rustix::fs::{OFlags, fstat};
 
-use super::dir::{device_of, stamp_of};
+use super::dir::stamp_of;
+use super::platform::{self, device_of};
 use super::stamp::Moment;
 use crate::error;
 
@@ -40,13 +41,14 @@ impl Probe {
         Ok(Self { file, device: Some(device_of(&stat)) })
     }
 
-    /// Creates the file in memory: the clock is the kernel's, and no workspace is on its device.
+    /// Creates the file in memory, or where the system has its temporary files: no workspace counts
+    /// as on its device.
     pub(crate) fn in_memory() -> Result<Self> {
-        let file = memfd_create("milepost-moment", MemfdFlags::CLOEXEC).map_err(|e| {
+        let file = platform::file_in_memory().map_err(|e| {
             let message = format!("cannot make a file in memory: {e}");
             Error::new(ErrorKind::Unavailable, message)
         })?;
-        Ok(Self { file: file.into(), device: None })
+        Ok(Self { file, device: None })
     }
 
     /// Returns `true` if the file is on this device.

@@ -1,17 +1,18 @@
 //! Descriptors of directories, and operations below them. Each name is one component and no symlink
-//! is followed, so an entry swapped in leads nowhere outside. Only this file names the system's
-//! calls on files.
+//! is followed, so an entry swapped in leads nowhere outside. `platform` has the calls that differ
+//! by system.
 
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read as _;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, StatxAttributes, StatxFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
+use super::platform::{self, device_of, links_of, mode, mode_of};
 use super::stamp::{Moment, Stamp};
 
 /// Most bytes of a `.git` that is a file.
@@ -48,7 +49,7 @@ impl Listed {
             FileType::Directory => Kind::Directory,
             _ => Kind::Special,
         };
-        Self { kind, device: device_of(stat), stamp: stamp_of(stat), linked: stat.st_nlink > 1 }
+        Self { kind, device: device_of(stat), stamp: stamp_of(stat), linked: links_of(stat) > 1 }
     }
 
     /// Returns device and inode, which identify a file.
@@ -57,16 +58,12 @@ impl Listed {
     }
 }
 
-pub(super) fn device_of(stat: &Stat) -> u64 {
-    stat.st_dev
-}
-
 pub(super) fn stamp_of(stat: &Stat) -> Stamp {
     let moment = |s, ns| Moment { s, ns: u32::try_from(ns).unwrap_or_default() };
     Stamp {
         ino: stat.st_ino,
         size: u64::try_from(stat.st_size).unwrap_or_default(),
-        mode: stat.st_mode,
+        mode: mode_of(stat),
         mtime: moment(stat.st_mtime, stat.st_mtime_nsec),
         ctime: moment(stat.st_ctime, stat.st_ctime_nsec),
     }
@@ -130,13 +127,9 @@ impl Dir {
         rustix::fs::fstat(&self.0).map(|stat| Listed::of(&stat))
     }
 
-    /// Returns `true` if the directory is a mount point; `None` if the kernel does not report it.
+    /// Returns `true` if the directory is a mount point; `None` if the system does not report it.
     pub(crate) fn is_mount(&self) -> Option<bool> {
-        let found =
-            rustix::fs::statx(&self.0, "", AtFlags::EMPTY_PATH, StatxFlags::empty()).ok()?;
-        let mask = found.stx_attributes_mask;
-        mask.contains(StatxAttributes::MOUNT_ROOT)
-            .then(|| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
+        platform::is_mount(self.0.as_fd())
     }
 
     /// Returns the target of a symlink.
@@ -154,9 +147,9 @@ impl Dir {
     /// Creates a file; the name must be free.
     pub(crate) fn make_file(&self, name: &[u8]) -> Done<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
-        let mode = Mode::RUSR | Mode::WUSR;
+        let own = Mode::RUSR | Mode::WUSR;
         let name = OsStr::from_bytes(name);
-        rustix::fs::openat(&self.0, name, flags | OFlags::CLOEXEC, mode).map(File::from)
+        rustix::fs::openat(&self.0, name, flags | OFlags::CLOEXEC, own).map(File::from)
     }
 
     /// Creates a symlink; the name must be free.
@@ -168,8 +161,7 @@ impl Dir {
     /// stay: a restore opens and closes folders that it does not change.
     pub(crate) fn set_bits(&self, bits: u16) -> Done<()> {
         let other = self.itself()?.stamp.mode & OTHER_BITS;
-        let mode = Mode::from_raw_mode(u32::from(bits & 0o777) | other);
-        rustix::fs::fchmod(&self.0, mode)
+        rustix::fs::fchmod(&self.0, mode(u32::from(bits & 0o777) | other))
     }
 }
 
@@ -183,7 +175,7 @@ pub(crate) const OTHER_BITS: u32 = 0o7000;
 
 /// Sets the permission bits of an open file.
 pub(crate) fn set_bits(file: BorrowedFd<'_>, bits: u16) -> Done<()> {
-    rustix::fs::fchmod(file, Mode::from_raw_mode(u32::from(bits & 0o777)))
+    rustix::fs::fchmod(file, mode(u32::from(bits & 0o777)))
 }
 
 /// Returns `true` if a folder is a repository without a work tree, by the same test as git.

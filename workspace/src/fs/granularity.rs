@@ -5,8 +5,7 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use rustix::time::{ClockId, clock_getres};
-
+use super::platform;
 use super::stamp::{Moment, Stamp};
 
 /// For stamps with parts of a millisecond and an unknown tick: the longest tick of a kernel (100
@@ -70,9 +69,8 @@ fn fineness(stamp: &Stamp) -> u8 {
 
 /// Returns the tick of the clock behind stamps.
 fn tick_ns() -> i128 {
-    let tick = clock_getres(ClockId::RealtimeCoarse);
-    match i128::from(tick.tv_sec) * 1_000_000_000 + i128::from(tick.tv_nsec) {
-        ns @ 1_000_000..=TICK_MAX_NS => ns,
+    match platform::tick_ns() {
+        Some(ns @ 1_000_000..=TICK_MAX_NS) => ns,
         _ => TICK_MAX_NS,
     }
 }

@@ -8,6 +8,7 @@
 //! clock_probe.rs  current time of the file system
 //! granularity.rs  time that two stamps have to be apart
 //! watch.rs        changes of folders, reported by the kernel
+//! platform/       calls that differ by system
 //! ```
 
 // tidy: names the parts
@@ -17,6 +18,7 @@ mod clock_probe;
 mod dir;
 mod folder;
 mod granularity;
+mod platform;
 mod stamp;
 mod watch;
 
@@ -26,6 +28,7 @@ pub(crate) use dir::{
 };
 pub(crate) use folder::{Folder, PathWalker};
 pub(crate) use granularity::Grain;
+pub(crate) use platform::{SYNCS_FILE_SYSTEMS, is_locked_by_others, lock_holder, mounts_below};
 pub(crate) use stamp::{Moment, Stamp};
 pub(crate) use watch::{Happened, Watch};
 

@@ -2,42 +2,12 @@
 //! thread is needed.
 
 use std::collections::{BTreeSet, HashMap};
-use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::AsFd;
 
 use parking_lot::Mutex;
-use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
-use rustix::io::Errno;
 
 use super::dir::Dir;
-
-/// All events that change the result of a scan.
-const WATCHED_EVENTS: WatchFlags = WatchFlags::CREATE
-    .union(WatchFlags::DELETE)
-    .union(WatchFlags::MODIFY)
-    .union(WatchFlags::CLOSE_WRITE)
-    .union(WatchFlags::ATTRIB)
-    .union(WatchFlags::MOVED_FROM)
-    .union(WatchFlags::MOVED_TO)
-    .union(WatchFlags::DELETE_SELF)
-    .union(WatchFlags::MOVE_SELF)
-    .union(WatchFlags::ONLYDIR);
-
-/// File systems whose changes the kernel reports completely, by their numbers in `statfs(2)`: ext2
-/// to ext4, XFS, Btrfs, F2FS, ZFS, bcachefs, tmpfs, overlayfs.
-const TRUSTED: [u64; 8] = [
-    0xEF53,
-    0x5846_5342,
-    0x9123_683E,
-    0xF2F5_2010,
-    0x2FC1_2FC1,
-    0xCA45_1A4E,
-    0x0102_1994,
-    0x794C_7630,
-];
-
-/// Size of the event buffer in bytes.
-const READ_AT_ONCE: usize = 16 << 10;
+use super::platform::{Report, ReportKind, Reports};
 
 /// Changes since the folders are watched.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -52,8 +22,8 @@ pub(crate) struct Happened {
 /// A set of watched folders.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    inotify: OwnedFd,
-    /// Paths by watch descriptor. A descriptor is used once.
+    reports: Reports,
+    /// Paths by the numbers of their folders. A number is used once.
     paths: Mutex<HashMap<i32, Box<[u8]>>>,
     /// Earlier paths of folders that were watched again elsewhere.
     moved: Mutex<Vec<Box<[u8]>>>,
@@ -62,17 +32,15 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Starts without any folder. Returns `None` if the kernel does not report all changes of the
+    /// Starts without any folder. Returns `None` if the system does not report all changes of the
     /// file system, or has no room.
     pub(crate) fn begin(root: &Dir) -> Option<Self> {
-        let kind = rustix::fs::fstatfs(&root.0).ok()?.f_type;
-        // Width and sign of the number depend on the machine.
-        let kind = u64::from(kind as u32);
-        if !TRUSTED.contains(&kind) {
-            return None;
-        }
-        let inotify = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok()?;
-        Some(Self { inotify, paths: Mutex::default(), moved: Mutex::default(), lost: false.into() })
+        Reports::open(root.0.as_fd()).map(|reports| Self {
+            reports,
+            paths: Mutex::default(),
+            moved: Mutex::default(),
+            lost: false.into(),
+        })
     }
 
     /// Watches a folder at a path.
@@ -81,9 +49,7 @@ impl Watch {
         if !self.is_complete() {
             return;
         }
-        // Watch the descriptor, since the path may lead elsewhere by now.
-        let itself = format!("/proc/self/fd/{}", dir.0.as_raw_fd());
-        match inotify::add_watch(&self.inotify, itself, WATCHED_EVENTS) {
+        match self.reports.add(dir.0.as_fd()) {
             Ok(number) => {
                 let before = self.paths.lock().insert(number, path.into());
                 // The folder was seen at two paths: the earlier one is reported as changed.
@@ -111,33 +77,20 @@ impl Watch {
         let mut happened = Happened { lost: !self.is_complete(), ..Happened::default() };
         happened.changed.extend(self.moved.lock().drain(..));
         let mut paths = self.paths.lock();
-        let mut buffer = vec![MaybeUninit::uninit(); READ_AT_ONCE];
-        let mut events = Reader::new(&self.inotify, &mut buffer);
-        loop {
-            let event = match events.next() {
-                Ok(event) => event,
-                Err(Errno::INTR) => continue,
-                Err(Errno::AGAIN) => return happened,
-                Err(_) => {
-                    happened.lost = true;
-                    return happened;
-                }
-            };
-            let flags = event.events();
-            if flags.contains(ReadFlags::IGNORED) {
-                paths.remove(&event.wd());
-                continue;
+        let is_whole = self.reports.read(&mut |report: &Report<'_>| {
+            if report.kind == ReportKind::Ended {
+                paths.remove(&report.number);
+                return;
             }
-            let Some(path) = paths.get(&event.wd()) else {
-                // No descriptor: the queue overflowed.
+            let Some(path) = paths.get(&report.number) else {
+                // No number: the queue overflowed.
                 happened.lost = true;
-                continue;
+                return;
             };
-            happened.lost |= flags.contains(ReadFlags::UNMOUNT)
-                || path.is_empty()
-                    && flags.intersects(ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF);
-            match event.file_name() {
-                Some(name) => happened.lost |= reaches(name.to_bytes()),
+            happened.lost |= report.kind == ReportKind::Unmounted
+                || path.is_empty() && report.kind == ReportKind::Moved;
+            match report.name {
+                Some(name) => happened.lost |= reaches(name),
                 // The folder above records the folder's own permissions.
                 None => {
                     happened.changed.insert(above(path).into());
@@ -146,7 +99,9 @@ impl Watch {
             if !happened.changed.contains(path) {
                 happened.changed.insert(path.clone());
             }
-        }
+        });
+        happened.lost |= !is_whole;
+        happened
     }
 }
 
@@ -155,7 +110,7 @@ fn above(path: &[u8]) -> &[u8] {
     path.get(..end).unwrap_or_default()
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux", not(milepost_portable)))]
 mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;

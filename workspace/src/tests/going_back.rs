@@ -165,9 +165,7 @@ fn each_way_out_of_a_conflict_resolves_it_in_a_real_folder() {
     for name in ["pipe", "removed", "folder"] {
         fs::remove_file(scene.path(name)).unwrap();
     }
-    let mode = rustix::fs::Mode::from_raw_mode(0o644);
-    let pipe = scene.path("pipe");
-    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    make_pipe(&scene.path("pipe"));
     scene.write("changed", "two");
     scene.marked("second");
     scene.write("changed", "three");

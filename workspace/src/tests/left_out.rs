@@ -4,7 +4,6 @@ use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 
 use milepost::{Engine, ErrorKind, Options};
-use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::*;
 
@@ -81,7 +80,7 @@ fn the_store_is_left_out_wherever_it_lies() {
 #[test]
 fn devices_sockets_and_pipes_are_listed_and_nobody_waits_for_them() {
     let scene = Scene::new();
-    mknodat(CWD, scene.path("pipe"), FileType::Fifo, Mode::RUSR, 0).unwrap();
+    make_pipe(&scene.path("pipe"));
     let _listener = UnixListener::bind(scene.path("socket")).unwrap();
     symlink("pipe", scene.path("link to a pipe")).unwrap();
     let special = ["pipe", "socket"].map(|path| (path.into(), SkipReason::Special));

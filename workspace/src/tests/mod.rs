@@ -39,6 +39,12 @@ pub(super) enum Thing {
     Other,
 }
 
+/// Makes a pipe with a name.
+pub(super) fn make_pipe(path: &Path) {
+    let made = std::process::Command::new("mkfifo").arg(path).status().unwrap();
+    assert!(made.success());
+}
+
 /// Returns the entries of a folder.
 pub(super) fn things(folder: &Path) -> BTreeMap<Vec<u8>, Thing> {
     fn walk(folder: &Path, within: &[u8], all: &mut BTreeMap<Vec<u8>, Thing>) {

@@ -11,6 +11,9 @@ use crate::capture::{self, Storage};
 use crate::rollback::Dry;
 use crate::scan::ScanResult;
 
+/// `true` if the system reports changes of folders.
+const WATCHES: bool = cfg!(all(target_os = "linux", not(milepost_portable)));
+
 fn watched() -> WorkspaceOptions {
     WorkspaceOptions::default().watch(true)
 }
@@ -50,12 +53,15 @@ impl Scene {
         (taken.root.0, result)
     }
 
-    /// Checks that the next capture runs a complete scan, or an incremental one.
+    /// Checks that the next capture runs a complete scan, or an incremental one if folders can be
+    /// watched.
     fn is_whole(&self, whole: bool) {
-        assert_eq!(self.captures_as_a_whole_look().whole, whole);
+        assert_eq!(self.captures_as_a_whole_look().whole, whole || !WATCHES);
     }
 }
 
+// It counts watched folders.
+#[cfg(all(target_os = "linux", not(milepost_portable)))]
 #[test]
 fn a_second_capture_looks_only_where_something_happened() {
     let scene = Scene::with(watched());
@@ -84,6 +90,8 @@ fn without_the_option_every_look_is_whole() {
     assert_eq!(scene.workspace.watching(), None);
 }
 
+// Without watches, each one is whole.
+#[cfg(all(target_os = "linux", not(milepost_portable)))]
 #[test]
 fn every_64th_look_is_a_whole_one() {
     let scene = Scene::with(watched());
@@ -271,7 +279,7 @@ fn a_lineage_that_names_another_capture_makes_a_whole_look_as_a_restore_does() {
     scene.workspace.capture(&scene.engine, &scene.task, mark("good")).unwrap();
     scene.write("a/f", "worse");
     scene.write("a/new", "new");
-    assert!(!scene.capture().whole);
+    assert_eq!(scene.capture().whole, !WATCHES);
     let to = scene.engine.point("t@good").unwrap();
     let choices = Choices::default();
     let back = scene.workspace.restore(&scene.engine, &to, Scope::All, None, &choices);

@@ -1,6 +1,5 @@
 //! The daemon of a project, as its hooks see it.
 
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -94,17 +93,7 @@ fn has_no_store(status: ExitStatus) -> bool {
 
 /// Returns `true` if a program listens at a socket.
 pub(super) fn answers(socket: &Path) -> bool {
-    match (UnixStream::connect(socket), socket.parent()) {
-        (Ok(_), _) => true,
-        // The path may be too long for an address.
-        (Err(error), Some(folder)) if error.kind() == std::io::ErrorKind::InvalidInput => {
-            let Ok(folder) = std::fs::File::open(folder) else { return false };
-            let fd = std::os::fd::AsRawFd::as_raw_fd(&folder);
-            let name = socket.file_name().unwrap_or_default();
-            UnixStream::connect(Path::new("/proc/self/fd").join(fd.to_string()).join(name)).is_ok()
-        }
-        _ => false,
-    }
+    milepost_sockets::connect(socket).is_ok()
 }
 
 /// Starts the daemon of a project.

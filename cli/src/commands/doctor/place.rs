@@ -3,18 +3,14 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use rustix::fs::{statfs, statvfs};
+use rustix::fs::statvfs;
 
 use super::check::Check;
 use crate::output::size;
+use crate::platform::{self, Disk};
 
 /// Free bytes below which the check warns.
 const FREE_LEAST: u64 = 1 << 30;
-
-/// Magic numbers of file systems in Linux (linux/magic.h).
-const TMPFS: i64 = 0x0102_1994;
-const ELSEWHERE: [(i64, &str); 4] =
-    [(0x6969, "NFS"), (0xff53_4d42, "CIFS"), (0xfe53_4d42, "SMB"), (0x6573_5546, "FUSE")];
 
 pub fn checks(folder: &Path) -> Vec<Check> {
     vec![owner(folder), disk(folder), room(folder)]
@@ -40,26 +36,22 @@ fn owner(folder: &Path) -> Check {
 }
 
 fn disk(folder: &Path) -> Check {
-    let Ok(found) = statfs(folder) else {
-        return Check::look("disk", "what disk it is on is not known", "look at it with `df`");
-    };
-    #[allow(clippy::unnecessary_cast, reason = "its type is another one on other machines")]
-    let kind = found.f_type as i64;
-    if kind == TMPFS {
-        return Check::look(
+    match platform::disk(folder) {
+        None => Check::look("disk", "what disk it is on is not known", "look at it with `df`"),
+        // This is so on each machine of such a system, and no reason to look.
+        Some(Disk::Unknown) => Check::fine("disk", "this system does not say what disk it is on"),
+        Some(Disk::Memory(name)) => Check::look(
             "disk",
-            "it is in memory (tmpfs)",
+            format!("it is in memory ({name})"),
             "all of it is gone when the machine stops: a store that should last is on a disk",
-        );
-    }
-    match ELSEWHERE.iter().find(|(number, _)| *number == kind) {
-        Some((_, name)) => Check::look(
+        ),
+        Some(Disk::Elsewhere(name)) => Check::look(
             "disk",
             format!("it is on {name}"),
             "what is synced there is as safe as the other side keeps it, and locks may not hold: a \
              local disk is better",
         ),
-        None => Check::fine("disk", "it is on a local file system"),
+        Some(Disk::Local) => Check::fine("disk", "it is on a local file system"),
     }
 }
 

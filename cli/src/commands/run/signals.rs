@@ -9,6 +9,8 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 
+use crate::platform;
+
 /// Receiver of signals.
 #[derive(Debug, Clone, Copy)]
 pub enum Target {
@@ -40,7 +42,7 @@ pub struct Taken {
 
 impl Taken {
     pub fn new() -> io::Result<Self> {
-        let ignored = ignored();
+        let ignored = platform::ignored_signals();
         // Ignored signals stay ignored, for the command too: that is the purpose of `nohup`.
         let wanted = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
         let wanted = wanted.into_iter().filter(|signal| !ignored(*signal));
@@ -108,13 +110,4 @@ impl State {
             Some(Target::Process(_)) => {}
         }
     }
-}
-
-/// Returns a test for ignored signals.
-fn ignored() -> impl Fn(i32) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = line.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
-    let mask = mask.unwrap_or(0);
-    move |signal| (1..=64).contains(&signal) && mask >> (signal - 1) & 1 == 1
 }

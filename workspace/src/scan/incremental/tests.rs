@@ -101,8 +101,3 @@ fn a_look_relies_on_the_last_one_only_where_that_would_be_decided_as_it_was() {
     let elsewhere = ScanRequest { identity: (identity.0, identity.1 + 1), ..asked(&usual, false) };
     assert_eq!(begin(none, vec![], &elsewhere, 5), None);
 }
-
-#[test]
-fn a_path_with_spaces_is_found_in_the_list_of_mounts() {
-    assert_eq!(escaped("/a b\\c\td".as_ref()), br"/a\040b\134c\011d");
-}
