@@ -10,8 +10,6 @@ use crate::error::{Error, Result};
 
 /// Returns a short name of a socket.
 pub(crate) fn near(socket: &Path) -> Result<Near> {
-    Near::of(socket).map_err(|error| {
-        let endpoint = format!("socket {}", socket.display());
-        Error::invalid(&endpoint, format!("it has no name that is short enough: {error}"))
-    })
+    Near::of(socket)
+        .map_err(|error| Error::invalid(&format!("socket {}", socket.display()), error.to_string()))
 }

@@ -45,7 +45,10 @@ impl Near {
         let (Some(folder), Some(name)) = (socket.parent(), socket.file_name()) else {
             return Err(Error::new(ErrorKind::InvalidInput, "it is no path of a file"));
         };
-        let (short, held) = platform::short_name(folder)?;
+        let (short, held) = platform::short_name(folder).map_err(|error| {
+            let text = "its folder cannot be opened, and its path is too long without";
+            Error::new(error.kind(), format!("{text}: {error}"))
+        })?;
         let path = short.join(name);
         match path.as_os_str().len() <= PATH_MAX {
             true => Ok(Self { path, _held: Some(held) }),

@@ -35,7 +35,7 @@ fn write(path: &Path, text: &[char], steps: u64, messages: u64) -> io::Result<()
             let random = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
             let len = 100 + (random >> 40) as usize % 421;
             let at = (random & 0xFFFF_FFFF) as usize % (text.len() - len);
-            let content: String = text[at..at + len].iter().collect();
+            let content: String = text.iter().skip(at).take(len).collect();
             let role = if number.is_multiple_of(2) { "assistant" } else { "user" };
             writeln!(out, "{}", json!({"kind": "message", "role": role, "content": content}))?;
         }

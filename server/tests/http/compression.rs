@@ -95,7 +95,7 @@ async fn the_page_of_the_api_comes_with_each_file_that_it_loads() {
     let page = get(&served, "/docs/", &[]).await;
     let page = String::from_utf8(page.bytes).unwrap();
     let quoted: Vec<_> =
-        page.split('"').filter(|one| one.contains(".js") || one.contains(".css")).collect();
+        page.split('"').filter(|one| one.ends_with(".js") || one.ends_with(".css")).collect();
     assert_eq!(quoted.len(), 2, "{page}");
     for file in quoted {
         let path = format!("/docs/{file}");

@@ -99,7 +99,7 @@ impl SessionLine {
     /// Returns the whole line as one event outside of the conversation: the one that its format
     /// keeps it in, if there is one, since that may hide its usage from summaries. `written`
     /// returns the line for its events.
-    pub fn as_it_is(
+    pub fn into_whole(
         mut self,
         name: &str,
         text: &str,

@@ -168,7 +168,7 @@ impl Session {
         if line.uuid.as_deref().is_some_and(|uuid| self.tree.has(uuid)) {
             // The line is kept, but no line continues from it: its id would then have two places.
             let SessionFormat { name, written, .. } = self.format;
-            line = line.as_it_is(name, text, written).map_err(Error::invalid)?;
+            line = line.into_whole(name, text, written).map_err(Error::invalid)?;
             self.repeated += 1;
         }
         let large = self.why_too_large(&line, text.len());
