@@ -139,6 +139,9 @@ function schemaOf(name, schema) {
 function openNamed() {
   const named = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (named instanceof HTMLDetailsElement) {
+    // A filter may hide it.
+    named.hidden = false;
+    named.closest("section").hidden = false;
     named.open = true;
     named.scrollIntoView();
   }
@@ -156,7 +159,8 @@ function filter(text) {
     }
     section.hidden = !any;
   }
-  document.getElementById("count").textContent = `${found} operations`;
+  document.getElementById("count").textContent =
+    found === 1 ? "1 operation" : `${found} operations`;
 }
 
 async function show() {
