@@ -90,7 +90,7 @@ fn session(bytes: &[u8], format: Format, parser: &mut dyn LineParser) {
         texts::append(line.events.clone());
         if line.uuid.as_deref().is_some_and(|uuid| tree.has(uuid)) {
             let written = |events: &[milepost::Body]| session_line(format, events);
-            line = line.as_it_is("session", &text, written).expect("it was read before");
+            line = line.into_whole("session", &text, written).expect("it was read before");
         }
         place(&mut tree, &line, &mut ends);
     }
