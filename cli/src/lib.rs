@@ -22,7 +22,7 @@
 //! output/          tables, JSON, colour, bars, and addresses
 //! atomic_file      a file that appears when it is complete
 //! secrets          secrets in the environment
-//! program          how this program was started, and is started again
+//! program          program of this process, and how another process of it is started
 //! platform/        calls that differ by system
 //! ```
 

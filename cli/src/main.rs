@@ -1,5 +1,7 @@
 //! The `milepost` command, as a program of its own.
 
+// tidy: the main of the library
+
 use std::process::ExitCode;
 
 /// Returns memory to the system. Otherwise the memory of a service's large answers would stay with

@@ -1,4 +1,4 @@
-//! How this program was started, and how another process of it is started.
+//! Program of this process: its path, and the words that start another process of it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

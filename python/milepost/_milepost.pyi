@@ -16,8 +16,8 @@ def alias(namespace: str, id: str) -> str:
 def command(arguments: list[str], program: str, words: list[str]) -> int:
     """Does what a command line asks for, and returns the exit code. A process calls it once.
 
-    `program` is the path of what starts another process of the command, and `words` what stands
-    before its arguments.
+    `program` is the path of what starts another process of the command, and `words` what precedes
+    its arguments.
     """
 
 @final

@@ -7,7 +7,7 @@ use milepost_cli::Program;
 use pyo3::prelude::*;
 
 /// Does what a command line asks for, and returns the exit code. `program` is the path of what
-/// starts another process of the command, and `words` what stands before its arguments.
+/// starts another process of the command, and `words` what precedes its arguments.
 #[pyfunction]
 pub(crate) fn command(
     py: Python<'_>,
