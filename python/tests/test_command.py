@@ -9,8 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import milepost
 import pytest
+
+import milepost
 
 SCRIPT = os.path.join(os.path.dirname(sys.executable), "milepost")
 WAYS = {"script": [SCRIPT], "module": [sys.executable, "-m", "milepost"]}
