@@ -49,7 +49,7 @@ def test_what_the_package_writes_the_command_reads(way: list[str], tmp_path: Pat
     with milepost.open(tmp_path / ".milepost") as store:
         store.start("essay").append(milepost.events.message("user", "Write about rain."))
     came = run(way, "tasks", "--json", folder=tmp_path)
-    assert [json.loads(line)["id"] for line in came.stdout.splitlines()] == ["essay"]
+    assert [task["id"] for task in json.loads(came.stdout)["items"]] == ["essay"]
 
 
 def test_an_argument_that_is_no_text_arrives(way: list[str], tmp_path: Path) -> None:
