@@ -1,7 +1,7 @@
 //! Unix sockets: paths that are longer than an address may be, and the user at the other end.
 //!
 //! The address of a socket has room for about a hundred bytes of a path. [`Near`] is a short name
-//! of the same socket. `platform` has what differs by system: docs/PORTABILITY.md lists it.
+//! of the same socket. Calls that differ by system are in `platform`; see `docs/PORTABILITY.md`.
 //!
 //! ```
 //! use std::os::unix::net::UnixListener;

@@ -76,7 +76,7 @@ impl Lineage {
     /// # Errors
     ///
     /// `Invalid` and `Unavailable` as [`Lineage::append`]; others come through the ticket. A change
-    /// of control is `Invalid`, too: its check needs the commit.
+    /// of control is `Invalid` as well: it is checked when it is committed.
     pub fn submit<'a>(&self, append: impl IntoAppend<'a>) -> Result<Ticket> {
         let append = append.into_append();
         let Some(task) = self.observed(&append)? else {
