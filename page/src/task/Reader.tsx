@@ -14,6 +14,7 @@ import { ActButton, controlWord, ProblemBox } from "../parts/ui.tsx";
 import { Splitter } from "../parts/Splitter.tsx";
 import { settings } from "../settings.ts";
 import { toProblem } from "../use-ask.ts";
+import { useDelay } from "../use-delay.ts";
 import { words } from "../words/index.ts";
 import { useTaskActs } from "./acts.tsx";
 import { ListHead } from "./ListHead.tsx";
@@ -122,21 +123,21 @@ export function Reader(props: ReaderProps) {
     list.current?.show(flat, true);
     keepAddress(formatPoint(model.task, model.lineage, chosen.offset), replace);
   };
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const delay = useDelay(120);
   /** Address that followed the cursor and is not yet drawn. */
   const own = useRef<string | null>(null);
   const keepAddress = (address: string, replace: boolean) => {
-    clearTimeout(timer.current);
+    delay.forget();
     if (!replace) return go({ ...route, address, view: route.view }, false);
     const from = shown.peek();
-    timer.current = setTimeout(() => {
+    delay.later(() => {
       // Another address that came in between stays. Effects, which end after a paint, are too late.
       const now = shown.peek();
       const isHere = now.screen === "task" && from.screen === "task";
       if (!isHere || now.address !== from.address) return;
       own.current = address;
       go({ ...now, address }, true);
-    }, 120);
+    });
   };
 
   // Opens at the offset of the address, or at the head.

@@ -1,8 +1,9 @@
 // Head of a task: its name, lineage, outcome, control, and the field to find in it.
 
-import { useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { Choice, controlWord, outcomeText, OutcomeSign } from "../parts/ui.tsx";
 import { Text } from "../text/Text.tsx";
+import { useDelay } from "../use-delay.ts";
 import { words } from "../words/index.ts";
 import type { ReaderProps } from "./props.ts";
 import { hitsText } from "./search.ts";
@@ -17,7 +18,7 @@ interface HeadProps extends ReaderProps {
 function Find({ search, place, head }: { search: Search; place: Place; head: number }) {
   const w = words.value;
   const [text, setText] = useState(search.text);
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const delay = useDelay(200);
   const leave = () => document.querySelector<HTMLElement>(".list")?.focus();
   return (
     <>
@@ -31,13 +32,12 @@ function Find({ search, place, head }: { search: Search; place: Place; head: num
         onInput={(event) => {
           const value = event.currentTarget.value;
           setText(value);
-          clearTimeout(timer.current);
-          timer.current = setTimeout(() => search.setText(value.trim()), 200);
+          delay.later(() => search.setText(value.trim()));
         }}
         onKeyDown={(event) => {
           if (event.isComposing) return;
           if (event.key === "Enter") {
-            clearTimeout(timer.current);
+            delay.forget();
             search.seek(text.trim(), event.shiftKey ? -1 : 1);
             leave();
           } else if (event.key === "Escape") leave();

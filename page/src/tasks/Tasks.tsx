@@ -2,12 +2,22 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Route } from "../address.ts";
-import { chosen, go, me, openDialog, say, tellPolitely, toggleChosen } from "../app-state.ts";
+import {
+  chosen,
+  go,
+  me,
+  openDialog,
+  route as shown,
+  say,
+  tellPolitely,
+  toggleChosen,
+} from "../app-state.ts";
 import { revived } from "../api/link.ts";
 import { GoToDialog } from "../dialogs/GoTo.tsx";
 import { ShareTaskDialog } from "../dialogs/ShareTask.tsx";
 import { count } from "../format.ts";
 import { useActs } from "../keyboard.ts";
+import { useDelay } from "../use-delay.ts";
 import { Layout } from "../list/geometry.ts";
 import { List } from "../list/List.tsx";
 import type { ListHandle } from "../list/List.tsx";
@@ -54,21 +64,23 @@ function useSource(route: TasksRoute): TasksSource {
 function SearchBar({ route }: { route: TasksRoute }) {
   const w = words.value;
   const [text, setText] = useState(route.q);
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const delay = useDelay(120);
   // What the field itself asked for leaves its text alone: the person may type on.
   const own = useRef(route.q);
   useEffect(() => {
     if (route.q !== own.current) setText(route.q);
     own.current = route.q;
   }, [route.q]);
-  const search = (q: string) => go({ ...route, q }, true);
+  const search = (q: string) => {
+    delay.forget();
+    const now = shown.peek();
+    if (now.screen !== "tasks") return;
+    own.current = q.trim();
+    go({ ...now, q: own.current }, true);
+  };
   const onInput = (q: string) => {
     setText(q);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => {
-      own.current = q.trim();
-      search(own.current);
-    }, 120);
+    delay.later(() => search(q));
   };
   return (
     <>
@@ -84,6 +96,7 @@ function SearchBar({ route }: { route: TasksRoute }) {
           if (event.isComposing || (event.key !== "Enter" && event.key !== "Escape")) return;
           event.preventDefault();
           event.stopPropagation();
+          search(event.currentTarget.value);
           // Rows that are not there yet take the focus when they come.
           event.currentTarget.blur();
           document.querySelector<HTMLElement>("#tasks-list, .list")?.focus();

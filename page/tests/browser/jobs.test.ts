@@ -346,6 +346,30 @@ test("an_address_that_follows_the_cursor_takes_no_later_key_back", async () => {
   assert.deepEqual(errors, []);
 });
 
+test("a_search_that_waits_takes_no_later_key_back", async () => {
+  const { page, errors } = await harness.open("#/tasks");
+  await page.clock.install();
+  await page.reload();
+  await page.locator(".list .row[aria-selected=true]").waitFor();
+  await press(page, "/");
+  await page.keyboard.type("library-3");
+  await sees(page, "1 task", "footer");
+  await settled(page);
+  await page.clock.pauseAt(Date.now() + 60_000);
+  // The rows are those of the last letter, too, so nothing says that its search waits.
+  await press(page, "4", "Enter");
+  await page.clock.runFor(60);
+  await press(page, "c");
+  await page.clock.runFor(200);
+  await page.clock.resume();
+  await sees(page, "only here");
+  await settled(page);
+  assert.match(page.url(), /#\/compare\?/);
+  await page.goBack();
+  await until("the search", () => page.url().endsWith("#/tasks?q=library-34"));
+  assert.deepEqual(errors, []);
+});
+
 test("finds_in_a_lineage_by_keys", async () => {
   const { page } = await harness.open("#/task/library-34/0@3");
   await sees(page, "find_loan", ".list");
