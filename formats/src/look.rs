@@ -254,7 +254,7 @@ fn recognized(path: &Path, start: &[u8]) -> Option<Format> {
     }
     match from_content(start).or(is_trajectory(path).then_some(Format::SweAgent))? {
         Format::TauBench => is_results(start).then_some(Format::TauBench),
-        Format::LangGraph => record::database_format(path),
+        Format::LangGraph => record::database::format_of(path),
         format => Some(format),
     }
 }

@@ -19,10 +19,12 @@ use milepost::events::{
 use milepost::state::{Document, transition};
 use milepost::{Body, Json, RunState};
 
-use super::database::Converted;
+use super::Converted;
 use super::list_patch::patch;
 use crate::json_object::{Object, as_text, check_depth, compact, fields_of, value_of};
 
+/// Beginning of the keys of all tasks with checkpoints of an iteration engine.
+pub const OWN_KEYS: &str = "checkpoints";
 /// The variable of the user's guidance.
 pub const USER_GUIDANCE: &str = "user_guidance";
 /// The artifact of artifacts that are not an object.

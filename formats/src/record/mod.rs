@@ -10,12 +10,10 @@
 //! qwen_code     lines of sessions of qwen-code
 //! copilot       lines of sessions of Copilot CLI
 //! opencode      documents of sessions of opencode
-//! langgraph     checkpoint databases of LangGraph
 //! pause_state   the context of a paused run
-//! checkpoint_table  tables of an iteration engine's checkpoints
 //! iteration     the state of an iteration engine, and the events that lead to it
 //! job           a recording of one input: its settings, and its result
-//! database      databases of checkpoints: opened, ordered and placed
+//! database      databases of checkpoints: of LangGraph, and of an iteration engine
 //! branches      the lineages of a history
 //! continued     lineages that continue in another session
 //! swe_agent     a trajectory of SWE-agent -> a plan
@@ -34,20 +32,22 @@
 
 mod blocks;
 mod branches;
-mod checkpoint_table;
 pub(crate) mod claude_code;
 pub(crate) mod codex;
 mod continued;
 mod conversation;
 pub(crate) mod copilot;
-mod database;
+#[cfg(feature = "sqlite")]
+pub(crate) mod database;
+#[cfg(not(feature = "sqlite"))]
+#[path = "no_database.rs"]
+pub(crate) mod database;
 pub(crate) mod document;
 mod exclusive;
 pub(crate) mod gemini_cli;
 mod iteration;
 mod job;
 pub(crate) mod jsonl;
-pub(crate) mod langgraph;
 mod lines;
 pub(crate) mod list_patch;
 mod live;
@@ -80,6 +80,9 @@ pub use lines::{LineCounts, LineSink, LineStore, RefusedLine};
 use session::SessionFormat;
 pub use session::line::beginning;
 pub use session::tail::{SessionTail, TailRead, TailStop};
+
+/// A value, or the reason why a checkpoint or a write is not written.
+type Converted<T> = std::result::Result<T, String>;
 
 /// Returns the line of a session file that the events of an append are of, as JSON: with the same
 /// text, or with the same fields for a line of Claude Code, which needs an id. Returns `None` for
@@ -121,19 +124,12 @@ fn begin(input: RunInput, options: &RecordOptions) -> Result<(Begun, Reader)> {
     let extension = text(file.and_then(Path::extension));
     let format = options.format.unwrap_or_else(|| {
         let format = detect(&start, extension.as_deref());
-        let is_table = format == Format::LangGraph && file.is_some_and(checkpoint_table::is_table);
-        if is_table { Format::CheckpointTable } else { format }
+        if format != Format::LangGraph {
+            return format;
+        }
+        file.and_then(database::format_of).unwrap_or(format)
     });
     Ok((Begun { name, path, stem, metadata, start, is_packed, format }, reader))
-}
-
-/// Returns the format of a database of checkpoints; `None` if it has other tables, or cannot be
-/// read.
-pub(crate) fn database_format(path: &Path) -> Option<Format> {
-    if checkpoint_table::is_table(path) {
-        return Some(Format::CheckpointTable);
-    }
-    langgraph::is_database(path).then_some(Format::LangGraph)
 }
 
 /// Records an input. Events recorded before an error stay in the store; a document is recorded as a
@@ -165,8 +161,9 @@ pub fn record(
         Format::Jsonl => {
             live::record(&Job::<dyn LineStore>::new(store, &begun, &options), reader, progress)
         }
-        Format::LangGraph => langgraph::record(&job, path, progress),
-        Format::CheckpointTable => checkpoint_table::record(&job, path, progress),
+        Format::LangGraph | Format::CheckpointTable => {
+            database::record(&job, begun.format, path, progress)
+        }
         Format::PauseState => pause_state::record(&job, reader, progress),
         Format::SweAgent | Format::TauBench | Format::OpenAi => {
             document::record(&job, begun.format, reader, progress)

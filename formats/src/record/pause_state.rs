@@ -14,10 +14,8 @@ use milepost::events::{Application, Data, MarkCause, RunControl};
 use milepost::{Append, Engine, ErrorKind, Json, Mark, Options};
 
 use super::branches::{ACTOR, Branches};
-use super::checkpoint_table::OWN_KEYS;
-use super::database::Converted;
-use super::iteration::{IterationTarget, USER_GUIDANCE, artifacts, control, json, phase};
-use super::{Job, RecordReport, RecordedTask, document};
+use super::iteration::{IterationTarget, OWN_KEYS, USER_GUIDANCE, artifacts, control, json, phase};
+use super::{Converted, Job, RecordReport, RecordedTask, document};
 use crate::error::{Error, Remedy, Result};
 use crate::format::Format;
 use crate::input::Reader;

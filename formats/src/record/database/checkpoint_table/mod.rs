@@ -12,27 +12,25 @@ mod writer;
 
 use std::path::Path;
 
-use super::branches::Branches;
-use super::database::tasks::{StoredTask, record_each};
-use super::database::{Skip, file};
-use super::{Job, RecordReport, RecordedTask};
+use super::tasks::{StoredTask, record_each};
+use super::Skip;
 use crate::error::Result;
 use crate::format::Format;
 use crate::progress::Progress;
+use crate::record::branches::Branches;
+use crate::record::iteration::OWN_KEYS;
+use crate::record::{Job, RecordReport, RecordedTask};
 pub(super) use table::is_table;
 use table::{CheckpointTable, TaskRows};
 use writer::TableWriter;
 
-/// Beginning of the keys of all tasks with checkpoints of an iteration engine.
-pub(super) const OWN_KEYS: &str = "checkpoints";
-
 /// Records the tasks of a table. Rows recorded before are not recorded again.
 pub(super) fn record(
     job: &Job<'_>,
-    path: Option<&Path>,
+    path: &Path,
     progress: &mut dyn Progress,
 ) -> Result<RecordReport> {
-    let table = CheckpointTable::open(file(path)?)?;
+    let table = CheckpointTable::open(path)?;
     let tasks = table.tasks()?;
     let several = tasks.len() > 1;
     let stored = tasks

@@ -17,12 +17,12 @@ mod writer;
 
 use std::path::Path;
 
-use super::database::tasks::{StoredTask, record_each};
-use super::database::{Skip, file};
-use super::{Job, RecordReport, RecordedTask};
+use super::tasks::{StoredTask, record_each};
+use super::Skip;
 use crate::error::Result;
 use crate::format::Format;
 use crate::progress::Progress;
+use crate::record::{Job, RecordReport, RecordedTask};
 pub(super) use database::is_database;
 use database::{Database, ThreadRows};
 use writer::ThreadWriter;
@@ -36,10 +36,10 @@ type StoredThread = StoredTask<(String, ThreadRows)>;
 /// Records the threads of a database. Checkpoints recorded before are not recorded again.
 pub(super) fn record(
     job: &Job<'_>,
-    path: Option<&Path>,
+    path: &Path,
     progress: &mut dyn Progress,
 ) -> Result<RecordReport> {
-    let database = Database::open(file(path)?)?;
+    let database = Database::open(path)?;
     let threads = database.threads()?;
     let several = threads.len() > 1;
     let stored = threads.into_iter().map(|(id, rows)| {

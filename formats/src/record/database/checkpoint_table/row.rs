@@ -6,7 +6,8 @@ use rusqlite::Row;
 use rusqlite::types::{Value, ValueRef};
 
 use crate::json_object::Object;
-use crate::record::database::{Converted, METADATA_MAX};
+use crate::record::Converted;
+use crate::record::database::METADATA_MAX;
 use crate::record::iteration::{IterationTarget, USER_GUIDANCE, artifacts, control, json, phase};
 
 /// The columns that become metadata.

@@ -7,7 +7,7 @@ use rusqlite::types::ValueRef;
 
 use super::row::{RawRow, StoredRow, cell};
 use crate::error::{Error, Result};
-use crate::record::database::Converted;
+use crate::record::Converted;
 use crate::record::database::order::{Ordered, parents_first};
 use crate::record::database::snapshot::{SqliteSnapshot, text};
 

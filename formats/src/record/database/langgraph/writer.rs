@@ -17,8 +17,9 @@ use super::checkpoint::{CheckpointParts, parts};
 use super::database::{CheckpointRow, Database, ThreadRows, Write};
 use super::metadata::{CheckpointMetadata, metadata};
 use crate::error::{Error, Remedy, Result};
+use crate::record::Converted;
 use crate::record::branches::{ACTOR, START};
-use crate::record::database::{Converted, Skip};
+use crate::record::database::Skip;
 
 /// The number of times that something is tried while other writers append to the task.
 const TRIES: u32 = 50;

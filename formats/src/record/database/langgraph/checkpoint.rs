@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use milepost_langgraph::{Given, Typed, joined_map, split_map, to_json};
 
 use crate::json_object::Object;
-use crate::record::database::Converted;
+use crate::record::Converted;
 
 /// The fields of a checkpoint that are read.
 const VALUES: &str = "channel_values";
