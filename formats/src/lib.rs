@@ -103,11 +103,11 @@ pub mod fuzzing {
     pub use crate::record::claude_code::line::read;
     pub use crate::record::codex::line::Rollout;
     pub use crate::record::copilot::read as read_copilot;
+    pub use crate::record::database::langgraph::checkpoint::parts;
+    pub use crate::record::database::langgraph::metadata::metadata;
     pub use crate::record::document::plans;
     pub use crate::record::gemini_cli::line::Chat;
     pub use crate::record::jsonl::{EventLine, Lines, Text};
-    pub use crate::record::database::langgraph::checkpoint::parts;
-    pub use crate::record::database::langgraph::metadata::metadata;
     pub use crate::record::list_patch::patch;
     pub use crate::record::opencode::parts::read as read_opencode;
     pub use crate::record::plan::{Item, Plan, common_prefix};

@@ -9,7 +9,7 @@ use milepost::clock::Clock;
 use milepost::{Engine, Result};
 use milepost_runtime::run::Checkpointer;
 use milepost_service::reader::Reader;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch};
 
 use crate::auth::Caller;
@@ -284,19 +284,25 @@ impl App {
         &self,
         work: impl FnOnce(&Engine) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
+        let slot = Slot::empty();
+        self.run(slot.filled_by(work)).await?;
+        slot.take()
+    }
+
+    async fn run(&self, work: Work) -> Result<(), ApiError> {
         let (app, asked) = (self.clone(), RequestContext::now());
         // The flag is set when this future is dropped.
         let cancel = Cancel::new();
         let waits = Waits::new(&cancel);
         let work = move || {
             let engine = app.engine().with_cancel(&cancel);
-            work(&RequestContext::engine(asked.as_ref(), &engine))
+            work(&RequestContext::engine(asked.as_ref(), &engine));
         };
         let done = tokio::task::spawn_blocking(work).await;
         waits.done();
-        done.unwrap_or_else(|panic| {
+        done.map_err(|panic| {
             bug("", panic);
-            Err(ApiError::Bug)
+            ApiError::Bug
         })
     }
 
@@ -306,9 +312,24 @@ impl App {
         caller: &Caller,
         work: impl FnOnce(&View<'_>) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
-        let caller = caller.clone();
-        let reader = self.reader();
-        self.work(move |engine| work(&caller.view(engine).with_reader(&reader))).await
+        let slot = Slot::empty();
+        self.run_view(caller, false, slot.filled_by_view(work)).await?;
+        slot.take()
+    }
+
+    /// Runs work with what a caller sees of the engine on a thread; expensive work needs a permit.
+    pub(crate) async fn run_view(
+        &self,
+        caller: &Caller,
+        is_long: bool,
+        work: ViewWork,
+    ) -> Result<(), ApiError> {
+        let (asks, reader) = (caller.clone(), self.reader());
+        let work: Work = Box::new(move |engine| work(&asks.view(engine).with_reader(&reader)));
+        match is_long {
+            true => self.run_held(caller.of_token(), work).await.map(drop),
+            false => self.run(work).await,
+        }
     }
 
     /// Runs expensive work with what a caller sees of the engine, which needs a permit.
@@ -317,9 +338,9 @@ impl App {
         caller: &Caller,
         work: impl FnOnce(&View<'_>) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
-        let (asks, reader) = (caller.clone(), self.reader());
-        let work = move |engine: &Engine| work(&asks.view(engine).with_reader(&reader));
-        self.long_work(caller.of_token(), work).await
+        let slot = Slot::empty();
+        self.run_view(caller, true, slot.filled_by_view(work)).await?;
+        slot.take()
     }
 
     /// Runs expensive work with the engine, which needs a permit.
@@ -340,8 +361,55 @@ impl App {
         token: &str,
         work: impl FnOnce(&Engine) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<(T, Option<Heavy>), ApiError> {
+        let slot = Slot::empty();
+        let held = self.run_held(token, slot.filled_by(work)).await?;
+        Ok((slot.take()?, held))
+    }
+
+    async fn run_held(&self, token: &str, work: Work) -> Result<Option<Heavy>, ApiError> {
         let one = self.permits.heavy(token).await;
-        self.work(move |engine| work(engine).map(|done| (done, one))).await
+        let run = move |engine: &Engine| {
+            work(engine);
+            Ok(one)
+        };
+        self.work(run).await
+    }
+}
+
+/// Work with the engine that puts its result into a [`Slot`]: what runs it is compiled once, and
+/// not for each piece of work.
+pub(crate) type Work = Box<dyn FnOnce(&Engine) + Send>;
+
+/// [`Work`] with what a caller sees of the engine.
+pub(crate) type ViewWork = Box<dyn FnOnce(&View<'_>) + Send>;
+
+/// The place of a result that another thread computes.
+pub(crate) struct Slot<T>(Arc<Mutex<Option<Result<T, ApiError>>>>);
+
+impl<T: Send + 'static> Slot<T> {
+    pub(crate) fn empty() -> Self {
+        Self(Arc::default())
+    }
+
+    fn filled_by(
+        &self,
+        work: impl FnOnce(&Engine) -> Result<T, ApiError> + Send + 'static,
+    ) -> Work {
+        let slot = Arc::clone(&self.0);
+        Box::new(move |engine| *slot.lock() = Some(work(engine)))
+    }
+
+    pub(crate) fn filled_by_view(
+        &self,
+        work: impl FnOnce(&View<'_>) -> Result<T, ApiError> + Send + 'static,
+    ) -> ViewWork {
+        let slot = Arc::clone(&self.0);
+        Box::new(move |view| *slot.lock() = Some(work(view)))
+    }
+
+    /// Returns the result of the work, which has ended.
+    pub(crate) fn take(self) -> Result<T, ApiError> {
+        self.0.lock().take().unwrap_or(Err(ApiError::Bug))
     }
 }
 

@@ -3,20 +3,21 @@
 use axum::Json;
 use axum::extract::{FromRequest, FromRequestParts as _, Request, State};
 use axum::handler::Handler;
+use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodFilter, MethodRouter};
-use milepost_api::{Call, Described, Effect, Method, RequestBody};
+use milepost_api::{Call, Described, Effect, Method};
 use milepost_service::{Error, Serve, ServeTagged, Tag, View};
 use utoipa::openapi::path::Paths;
 use utoipa::{__dev::SchemaReferences as _, __dev::Tags as _, Path as _};
 use utoipa_axum::router::UtoipaMethodRouter;
 
-use crate::app::App;
+use crate::app::{App, Slot};
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::etag::{self, Known};
-use crate::extract::{OptionalJson, PathName, Query, Required};
+use crate::extract::{PathName, json_body, parsed, query};
 use crate::forms::location;
 use crate::write_context::{WriteContext, refused};
 
@@ -78,29 +79,36 @@ pub(crate) struct OperationRequest<C> {
     pub(crate) known: Known,
 }
 
+/// What a request of any operation has before its query and its body.
+struct RequestHead {
+    caller: RequestCaller,
+    known: Known,
+    /// The names of the path, with what they stand for.
+    names: Vec<(String, String)>,
+}
+
+async fn head(parts: &mut Parts, app: &App, effect: Effect) -> Result<RequestHead, ApiError> {
+    let caller = match effect {
+        Effect::Read => RequestCaller::Read(Caller::from_request_parts(parts, app).await?),
+        Effect::Change | Effect::Conditional => {
+            RequestCaller::Change(WriteContext::from_request_parts(parts, app).await?)
+        }
+    };
+    let known = Known::from_request_parts(parts, app).await?;
+    let PathName(names) = PathName::from_request_parts(parts, app).await?;
+    Ok(RequestHead { caller, known, names })
+}
+
 impl<C: Call> FromRequest<App> for OperationRequest<C> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
         let (mut parts, body) = request.into_parts();
-        let caller = match C::EFFECT {
-            Effect::Read => RequestCaller::Read(Caller::from_request_parts(&mut parts, app).await?),
-            Effect::Change | Effect::Conditional => {
-                RequestCaller::Change(WriteContext::from_request_parts(&mut parts, app).await?)
-            }
-        };
-        let known = Known::from_request_parts(&mut parts, app).await?;
-        let PathName(names) =
-            PathName::<Vec<(String, String)>>::from_request_parts(&mut parts, app).await?;
-        let Query(query) = Query::<C::Query>::from_request_parts(&mut parts, app).await?;
-        let body = match C::BODY {
-            RequestBody::Empty => None,
-            RequestBody::Optional => {
-                OptionalJson::from_request(Request::from_parts(parts, body), app).await?.0
-            }
-            RequestBody::Required => {
-                Some(Required::from_request(Request::from_parts(parts, body), app).await?.0)
-            }
+        let RequestHead { caller, known, names } = head(&mut parts, app, C::EFFECT).await?;
+        let query = query(&parts.uri)?;
+        let body = match json_body(Request::from_parts(parts, body), app, C::BODY).await? {
+            Some((bytes, shares)) => Some(parsed(app, &shares, bytes).await?),
+            None => None,
         };
         let name = |name: &str| names.iter().find(|(of, _)| of == name).map(|(_, it)| it.clone());
         let call = C::from_parts(name, query, body).ok_or(ApiError::Bug)?;
@@ -162,10 +170,9 @@ async fn perform<C: Call>(
         }
         _ => find(call, view, None),
     };
-    let found = match is_long {
-        true => app.long_view(&of, find).await?,
-        false => app.view(&of, find).await?,
-    };
+    let slot = Slot::empty();
+    app.run_view(&of, is_long, slot.filled_by_view(find)).await?;
+    let found = slot.take()?;
     let (tag, mut response) = match found {
         Found::Known(tag) => (Some(tag), StatusCode::NOT_MODIFIED.into_response()),
         Found::New(tag, answer) => {

@@ -6,8 +6,9 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::extract::{self, FromRequest, FromRequestParts, Path, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, Uri, header};
 use http_body_util::BodyExt as _;
+use milepost_api::RequestBody;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
@@ -36,11 +37,16 @@ pub(crate) struct Query<T>(pub(crate) T);
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        match extract::Query::<T>::from_request_parts(parts, state).await {
-            Ok(extract::Query(given)) => Ok(Self(given)),
-            Err(wrong) => Err(ApiError::Invalid(wrong.body_text())),
-        }
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        query(&parts.uri).map(Self)
+    }
+}
+
+/// Parses the query of the URL.
+pub(crate) fn query<T: DeserializeOwned>(uri: &Uri) -> Result<T, ApiError> {
+    match extract::Query::<T>::try_from_uri(uri) {
+        Ok(extract::Query(given)) => Ok(given),
+        Err(wrong) => Err(ApiError::Invalid(wrong.body_text())),
     }
 }
 
@@ -70,15 +76,10 @@ impl<T: DeserializeOwned + Default + Send + 'static> FromRequest<App> for Option
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
-        let is_json = is_json(request.headers());
-        let (bytes, shares) = bytes(request, app).await?;
-        if bytes.iter().all(u8::is_ascii_whitespace) {
-            return Ok(Self(T::default()));
+        match json_body(request, app, RequestBody::Optional).await? {
+            Some((bytes, shares)) => parsed(app, &shares, bytes).await.map(Self),
+            None => Ok(Self(T::default())),
         }
-        if !is_json {
-            return Err(ApiError::MediaType("application/json"));
-        }
-        parsed(app, &shares, bytes).await.map(Self)
     }
 }
 
@@ -89,16 +90,37 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<App> for Required<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
-        if !is_json(request.headers()) {
-            return Err(ApiError::MediaType("application/json"));
-        }
-        let (bytes, shares) = bytes(request, app).await?;
+        let body = json_body(request, app, RequestBody::Required).await?;
+        let (bytes, shares) = body.ok_or(ApiError::Bug)?;
         parsed(app, &shares, bytes).await.map(Self)
     }
 }
 
+/// Reads a body that has the media type of JSON. Returns `None` if it is optional and empty, or if
+/// there is none.
+pub(crate) async fn json_body(
+    request: Request,
+    app: &App,
+    expected: RequestBody,
+) -> Result<Option<(Bytes, Shares)>, ApiError> {
+    let is_json = is_json(request.headers());
+    match expected {
+        RequestBody::Empty => return Ok(None),
+        RequestBody::Required if !is_json => return Err(ApiError::MediaType("application/json")),
+        RequestBody::Optional | RequestBody::Required => {}
+    }
+    let (bytes, shares) = bytes(request, app).await?;
+    if expected == RequestBody::Optional && bytes.iter().all(u8::is_ascii_whitespace) {
+        return Ok(None);
+    }
+    match is_json {
+        true => Ok(Some((bytes, shares))),
+        false => Err(ApiError::MediaType("application/json")),
+    }
+}
+
 /// Parses a short object inline, a longer one on a blocking thread.
-async fn parsed<T: DeserializeOwned + Send + 'static>(
+pub(crate) async fn parsed<T: DeserializeOwned + Send + 'static>(
     app: &App,
     shares: &Shares,
     bytes: Bytes,

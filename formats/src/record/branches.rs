@@ -112,6 +112,7 @@ impl Branches {
     }
 
     /// Returns `true` if this recording started the task.
+    #[cfg(feature = "sqlite")]
     pub fn is_new(&self) -> bool {
         self.existing.is_empty()
     }

@@ -17,8 +17,8 @@ mod writer;
 
 use std::path::Path;
 
-use super::tasks::{StoredTask, record_each};
 use super::Skip;
+use super::tasks::{StoredTask, record_each};
 use crate::error::Result;
 use crate::format::Format;
 use crate::progress::Progress;
