@@ -1,11 +1,12 @@
 //! Operations that are values.
 
-use milepost_api::{Call, Effect, Method, RequestBody};
+use milepost_api::{AcceptedConditions, Call, Effect, Method, RequestBody};
 use serde_json::Value;
 
 use crate::client::Client;
 use crate::conditions::Conditions;
 use crate::error::Result;
+use crate::request::ApiRequest;
 use crate::retry::RetryRule;
 
 impl Client {
@@ -60,28 +61,43 @@ impl Client {
         call: &C,
         conditions: &Conditions,
     ) -> Result<C::Answer> {
-        let method = match C::METHOD {
-            Method::Get => reqwest::Method::GET,
-            Method::Post => reqwest::Method::POST,
-            Method::Put => reqwest::Method::PUT,
-            Method::Patch => reqwest::Method::PATCH,
-            Method::Delete => reqwest::Method::DELETE,
-        };
-        let mut request = self.request(method, call.path())?;
-        request = match C::EFFECT {
-            Effect::Read => request.retry(RetryRule::Always),
-            Effect::Change | Effect::Conditional if call.takes().key => conditions.on(request)?,
-            Effect::Change | Effect::Conditional => conditions.add_explicit(request)?,
-        };
+        let request = self.request(method(C::METHOD), call.path())?;
         let query = serde_json::to_value(call.query());
-        for (name, value) in pairs(query.map_err(|error| request.invalid(error.to_string()))?) {
-            request = request.query(&name, Some(value));
-        }
+        let mut request = asked(request, C::EFFECT, call.takes(), conditions, query)?;
         if C::BODY != RequestBody::Empty {
             request = request.json(call.body())?;
         }
         request.read().await
     }
+}
+
+fn method(of: Method) -> reqwest::Method {
+    match of {
+        Method::Get => reqwest::Method::GET,
+        Method::Post => reqwest::Method::POST,
+        Method::Put => reqwest::Method::PUT,
+        Method::Patch => reqwest::Method::PATCH,
+        Method::Delete => reqwest::Method::DELETE,
+    }
+}
+
+/// Adds the conditions, the rule of repeats and the query to a request of any operation.
+fn asked(
+    mut request: ApiRequest,
+    effect: Effect,
+    takes: AcceptedConditions,
+    conditions: &Conditions,
+    query: serde_json::Result<Value>,
+) -> Result<ApiRequest> {
+    request = match effect {
+        Effect::Read => request.retry(RetryRule::Always),
+        Effect::Change | Effect::Conditional if takes.key => conditions.on(request)?,
+        Effect::Change | Effect::Conditional => conditions.add_explicit(request)?,
+    };
+    for (name, value) in pairs(query.map_err(|error| request.invalid(error.to_string()))?) {
+        request = request.query(&name, Some(value));
+    }
+    Ok(request)
 }
 
 /// Returns the parameters of a query: the fields of an object, or a list of pairs.

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -104,7 +105,7 @@ impl Remote {
     /// sends nothing.
     pub fn answers(&self) -> bool {
         let asked = async { tokio::time::timeout(PATIENCE, self.client.health()).await };
-        match self.runtime.block_on(asked) {
+        match self.block_on(asked) {
             Ok(Err(error)) => error.kind() != milepost_client::ErrorKind::Transport,
             answered => answered.is_ok(),
         }
@@ -163,13 +164,24 @@ impl Remote {
         &self.client
     }
 
+    /// Waits for a future. What waits is compiled once, and not for the type of each answer.
+    pub(super) fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
+        let mut answer = None;
+        {
+            let waits = pin!(async { answer = Some(future.await) });
+            let waits: Pin<&mut dyn Future<Output = ()>> = waits;
+            self.runtime.block_on(waits);
+        }
+        answer.expect("a future that ended has its answer")
+    }
+
     /// Returns an answer, or its error as that of a store.
     pub fn answer<T>(
         &self,
         answer: impl Future<Output = milepost_client::Result<T>>,
     ) -> milepost::Result<T> {
         use milepost_client::ErrorKind as Kind;
-        self.runtime.block_on(answer).map_err(|error| {
+        self.block_on(answer).map_err(|error| {
             self.note_loss(&error);
             let kind = match error.kind() {
                 Kind::Invalid | Kind::TooLarge => ErrorKind::Invalid,
@@ -191,7 +203,7 @@ impl Remote {
         &self,
         answer: impl Future<Output = milepost_client::Result<T>>,
     ) -> Result<T> {
-        self.runtime.block_on(answer).map_err(|error| self.failed(error))
+        self.block_on(answer).map_err(|error| self.failed(error))
     }
 
     /// Waits for the answer to a change, and keeps in mind that it may have been made.
@@ -199,7 +211,7 @@ impl Remote {
         &self,
         answer: impl Future<Output = milepost_client::Result<T>>,
     ) -> Result<T> {
-        let answered = self.runtime.block_on(answer);
+        let answered = self.block_on(answer);
         if answered.as_ref().err().is_none_or(milepost_client::Error::was_reached) {
             self.may_have_changed.store(true, Ordering::Relaxed);
         }
@@ -211,7 +223,7 @@ impl Remote {
         &self,
         answer: impl Future<Output = milepost_client::Result<T>>,
     ) -> Result<T> {
-        let answered = self.runtime.block_on(answer);
+        let answered = self.block_on(answer);
         let is_refused = |error: &milepost_client::Error| {
             error.kind() == milepost_client::ErrorKind::Unavailable && error.status() == Some(503)
         };

@@ -107,7 +107,7 @@ impl Backend for Remote {
             ..EventQuery::default()
         };
         let mut events = self.client.all_events(&point.task, query);
-        while let Some(event) = self.runtime.block_on(events.next()) {
+        while let Some(event) = self.block_on(events.next()) {
             each(event.map_err(|error| self.failed(error))?)?;
         }
         Ok(())
@@ -120,7 +120,7 @@ impl Backend for Remote {
         each: &mut dyn FnMut(Followed) -> Result<()>,
     ) -> Result<()> {
         let mut following = self.client.follow(task, Start::Offset(from));
-        while let Some(next) = self.runtime.block_on(following.next()) {
+        while let Some(next) = self.block_on(following.next()) {
             each(match next.map_err(|error| self.failed(error))? {
                 milepost_client::Followed::Event(event) => Followed::Event(event.into()),
                 milepost_client::Followed::LineageChanged(moved) => Followed::LineageChanged(moved),
@@ -154,7 +154,7 @@ impl Backend for Remote {
             ..StatesQuery::default()
         };
         let mut states = self.wait(self.client.states(&point.task, query))?;
-        while let Some(next) = self.runtime.block_on(states.next()) {
+        while let Some(next) = self.block_on(states.next()) {
             let found = next.map_err(|error| self.failed(error))?;
             each(found.checkpoint, text_value(found.state.text())?)?;
         }

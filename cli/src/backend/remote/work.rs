@@ -76,7 +76,7 @@ impl Interrupts {
 
     /// Waits for a change of a job.
     fn look(&mut self, remote: &Remote, job: &JobForm) -> crate::error::Result<JobForm> {
-        let looked = remote.runtime.block_on(async {
+        let looked = remote.block_on(async {
             tokio::select! {
                 job = remote.client.job(&job.id, LOOK) => Some(job),
                 _ = self.signals.recv() => None,
@@ -101,7 +101,7 @@ impl Interrupts {
                     tokio::time::timeout(PATIENCE, remote.client.cancel_job(&job.id)).await
                 };
                 // If it does not answer, the next look says so.
-                match remote.runtime.block_on(asked) {
+                match remote.block_on(asked) {
                     Ok(asked) => asked.map_err(|error| remote.failed(error)),
                     Err(_) => Ok(job.clone()),
                 }
@@ -188,7 +188,7 @@ pub(super) fn share(
 
 /// Passes the bytes of an answer to `each`, piece by piece.
 pub(super) fn pass(there: &Remote, mut content: FileBytes, each: Bytes<'_>) -> Result<()> {
-    while let Some(bytes) = there.runtime.block_on(content.next()) {
+    while let Some(bytes) = there.block_on(content.next()) {
         each(&bytes.map_err(|error| there.failed(error))?)?;
     }
     Ok(())
