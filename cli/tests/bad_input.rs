@@ -9,6 +9,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use milepost::events::{MarkCause, MarkStatus};
 use milepost::ids::Origin;
 use milepost::{CheckpointId, Engine, Json, Lineage, Mark, Options};
+use milepost_agent_tests::skipped;
 use milepost_codec::{CheckpointMarked, checkpoint_id};
 
 use crate::common::{Place, Ran, fixture};
@@ -143,7 +144,7 @@ fn a_store_of_another_user_is_opened_only_on_trust() {
     let place = Place::recorded();
     // Only root can give a folder away.
     if std::os::unix::fs::chown(place.store(), Some(12_345), None).is_err() {
-        println!("skipped: only root can make a store of another user");
+        skipped("only root can make a store of another user");
         return;
     }
     place.say("tasks").failed(1, "12345");

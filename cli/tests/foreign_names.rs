@@ -7,6 +7,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use milepost_agent_tests::skipped;
+
 use crate::common::{Place, Ran};
 
 /// The commands whose names are collected: each that opens a file of its own in a store.
@@ -43,7 +45,7 @@ fn everything(place: &Place) -> BTreeSet<PathBuf> {
     let mut names = BTreeSet::new();
     let traces = Command::new("strace").arg("-V").output().is_ok();
     if !traces {
-        eprintln!("strace is not here: only names that stay are tried");
+        skipped("strace is missing: only names that stay are tried");
     }
     for args in USES {
         let trace = place.path("trace");

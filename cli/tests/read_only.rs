@@ -8,6 +8,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use milepost_agent_tests::skipped;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use crate::common::{Place, Ran};
@@ -210,7 +211,7 @@ fn commands_that_read_show_a_store_on_a_mount_that_cannot_be_written_to() {
         command.output().unwrap_or_else(|_| Command::new("false").output().unwrap())
     };
     if !mounted(&["--version"]).status.success() {
-        println!("skipped: a mount of its own cannot be made here");
+        skipped("a mount of its own cannot be made here");
         return;
     }
     let ran = Ran::of(mounted(&["log", "run"]));

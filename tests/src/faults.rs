@@ -8,6 +8,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{OnceLock, PoisonError, RwLock, mpsc};
 use std::time::Duration;
 
+use milepost_agent_tests::skipped;
+
 /// Folder of the observed files.
 pub const DIR: &str = "MILEPOST_FAULTS_DIR";
 /// The trace to append to.
@@ -54,7 +56,7 @@ pub fn built() -> Option<&'static Faults> {
 
 fn build() -> Option<Faults> {
     let skip = |why: &dyn std::fmt::Display| {
-        println!("skipped: tests/faults cannot be built here: {why}");
+        skipped(format_args!("tests/faults cannot be built here: {why}"));
         None
     };
     let known = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));

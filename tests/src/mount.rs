@@ -7,6 +7,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use milepost_agent_tests::skipped;
+
 /// A file system that is mounted, and taken down again when this is dropped, whatever happened.
 #[derive(Debug)]
 pub struct Mounted {
@@ -70,7 +72,7 @@ impl Mounted {
         match Self::make(kind, within, mib) {
             Ok(mounted) => Some(mounted),
             Err(why) => {
-                println!("skipped: no {kind} can be mounted here: {why}");
+                skipped(format_args!("no {kind} can be mounted here: {why}"));
                 None
             }
         }

@@ -11,6 +11,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use milepost::{Engine, Error, ErrorKind};
+use milepost_agent_tests::skipped;
 use milepost_tests::acked::{Acked, check_engine, check_store};
 use milepost_tests::faults::{self, temp_dir};
 use milepost_tests::mount::Mounted;
@@ -163,7 +164,7 @@ fn on_a_disk_that_turned_read_only_appends_fail_and_reading_goes_on() {
     assert!(said.any(|line| line.unwrap() == "ready"));
     // With files open for writing it cannot be made read-only from outside.
     if let Err(why) = disk.meet_damage() {
-        println!("skipped: {why}");
+        skipped(format_args!("{why}"));
         child.kill().unwrap();
         child.wait().unwrap();
         return;

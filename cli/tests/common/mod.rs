@@ -10,6 +10,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+use milepost_agent_tests::skipped;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -249,7 +250,7 @@ pub fn real_runs() -> Option<PathBuf> {
         PathBuf::from,
     );
     if !data.is_dir() {
-        println!("skipped: there is no folder of real runs at {}", data.display());
+        skipped(format_args!("there is no folder of real runs at {}", data.display()));
         return None;
     }
     Some(data)

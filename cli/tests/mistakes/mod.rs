@@ -12,6 +12,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
+use milepost_agent_tests::skipped;
 use serde_json::Value;
 
 use crate::common::{Place, Ran, Serving};
@@ -209,7 +210,7 @@ fn a_folder_or_file_without_permission_is_told_as_one() {
     };
     let can_run = command(vec!["--version".into()]).output();
     if !can_run.is_ok_and(|ran| ran.status.success()) {
-        println!("skipped: another user cannot run the program");
+        skipped("another user cannot run the program");
         return;
     }
     check(&[files::LOCKED], &command);

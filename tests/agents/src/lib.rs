@@ -28,7 +28,9 @@
 
 mod home;
 mod model;
+mod skip;
 
 pub use home::{AgentHome, AgentRun, AgentStarted};
 pub use milepost_agents::Agent;
 pub use model::{Model, ModelRequest};
+pub use skip::{has_programs, skipped};

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use milepost::{Engine, Options};
+use milepost_agent_tests::skipped;
 
 use super::{answers, filled, to_read, tree};
 
@@ -49,7 +50,7 @@ fn a_store_on_a_read_only_mount_is_looked_at_and_its_index_goes_with_the_look() 
         command.output()
     };
     if !mounts(&["true".as_ref()]).is_ok_and(|done| done.status.success()) {
-        println!("skipped: a mount of its own cannot be made here");
+        skipped("a mount of its own cannot be made here");
         return;
     }
     let me = std::env::current_exe().unwrap();

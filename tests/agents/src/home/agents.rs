@@ -8,6 +8,7 @@ use milepost_agents::Agent;
 use serde_json::json;
 
 use super::AgentHome;
+use crate::skip::skipped;
 
 /// Returns the folder of the agents, if it is named and has this one.
 pub(super) fn installed(agent: Agent) -> Option<PathBuf> {
@@ -24,7 +25,7 @@ pub(super) fn installed(agent: Agent) -> Option<PathBuf> {
         Some(folder) => format!("there is no {}", program(&folder, agent).display()),
     };
     assert!(!is_required, "{} is not installed: {missing}", agent.name());
-    super::say(&format!("not run: {}: {missing}", agent.name()));
+    skipped(format_args!("{}: {missing}", agent.name()));
     None
 }
 

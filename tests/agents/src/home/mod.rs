@@ -355,13 +355,11 @@ impl Drop for AgentHome {
         let (programs, spent) = *self.spent.lock().unwrap();
         let thread = std::thread::current();
         let test = thread.name().unwrap_or("a test");
-        say(&format!("{:5.1} s in {programs:2} programs: {test}", spent.as_secs_f32()));
+        crate::skip::say(&format!(
+            "{:5.1} s in {programs:2} programs: {test}",
+            spent.as_secs_f32()
+        ));
     }
-}
-
-/// Says a line that tests do not capture.
-fn say(line: &str) {
-    let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{line}\n").as_bytes());
 }
 
 /// All files below a folder, which may be missing.
