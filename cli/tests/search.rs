@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::common::{Place, Ran};
+use crate::common::{Place, Ran, real_runs};
 
 #[test]
 fn a_text_is_found_in_every_task_and_in_the_lineage_that_recorded_it() {
@@ -34,6 +34,60 @@ fn a_search_without_a_hit_says_what_it_looked_at() {
     assert_eq!((ran.code, ran.out.as_str()), (0, ""));
     assert!(ran.err.contains("nothing found in") && ran.err.contains("of 6 tasks"), "{ran:?}");
     assert_eq!(place.say("search no-such-text-anywhere --json").ok(), "");
+}
+
+#[test]
+fn words_patterns_tools_and_failures_select_events() {
+    let place = Place::new();
+    let lines = [
+        r#"{"kind":"message","role":"user","content":"confirm it, then rm the rest"}"#,
+        r#"{"kind":"tool_called","call":"1","tool":"Bash","arguments":{"command":"cd x\nrm a"}}"#,
+        r#"{"kind":"tool_returned","call":"1","ok":false,"output":"no such file"}"#,
+        r#"{"kind":"tool_called","call":"2","tool":"Read","arguments":{"file":"confirm.md"}}"#,
+        r#"{"kind":"tool_returned","call":"2","tool":"Read","ok":true,"output":"confirmed"}"#,
+    ];
+    place.write("t.jsonl", lines.join("\n"));
+    place.say("record --user ana --task t t.jsonl").ok();
+    place.write("other.jsonl", lines[0]);
+    place.say("record --user ana --task other other.jsonl").ok();
+    let kinds = |words: &str| -> Vec<(String, String)> {
+        let hits = place.lines(&format!("search {words} --task t"));
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let mut of = hits.iter().map(|hit| (text(&hit["event"]["kind"]), text(&hit["address"])));
+        let mut all: Vec<_> = of.by_ref().collect();
+        all.iter_mut().for_each(|(_, address)| *address = address.replace("t/0@", ""));
+        all
+    };
+    let names = |words: &str| kinds(words).into_iter().map(|(kind, _)| kind).collect::<Vec<_>>();
+    assert_eq!(names("confirm").len(), 3);
+    assert_eq!(names("rm -w"), ["message", "tool_called"]);
+    assert_eq!(names("rm -w --kind tool_called"), ["tool_called"]);
+    assert_eq!(names("^rm --regex"), [""; 0]);
+    assert_eq!(names("(?m)^rm --regex"), ["tool_called"]);
+    // A result without a name of a tool belongs to its call.
+    assert_eq!(names("--tool bash"), [""; 0]);
+    assert_eq!(names("--tool Bash"), ["tool_called", "tool_returned"]);
+    assert_eq!(names("--tool Ba* --failed"), ["tool_returned"]);
+    assert_eq!(names("--failed"), ["tool_returned"]);
+    let counts = place.lines("search rm -w --count");
+    let count = |task: &str| {
+        let one = counts.iter().find(|count| count["task"] == task);
+        one.map_or(0, |count| count["hits"].as_u64().unwrap())
+    };
+    assert_eq!((count("t"), count("other")), (2, 1));
+    assert!(place.say("search rm -w -c").ok().contains("2  t"));
+    place.say("search ( --regex").failed(2, "the regular expression");
+    place.say("search").failed(2, "TEXT");
+}
+
+#[test]
+fn every_run_that_called_rm_is_found_and_no_other() {
+    let Some(data) = real_runs() else { return };
+    let place = Place::new();
+    place.run(["import", data.join("swe-agent").to_str().unwrap()]).ok();
+    let found = place.lines("search rm -w --kind tool_called --count");
+    let names: Vec<&str> = found.iter().map(|count| count["task"].as_str().unwrap()).collect();
+    assert_eq!(names.len(), 9, "{names:?}");
 }
 
 #[test]

@@ -80,6 +80,45 @@ fn bisect_prints_the_event_its_changes_and_what_to_do_next() {
 }
 
 #[test]
+fn bisect_over_captured_files_names_the_capture_that_broke_the_tests() {
+    let place = Place::new();
+    place.write("proj/check.sh", "echo x >> \"$LOOKED\"; grep -q ok result");
+    place.write("proj/result", "ok");
+    place.write("other/note", "n");
+    let run = |label: &str, line: &str| {
+        let words = ["run", "--task", "t", "--dir", "proj", "--label", label, "--"];
+        place.run(words.iter().chain(&["sh", "-c", line])).ok();
+    };
+    run("one", "echo 1 > a");
+    run("two", "echo broken > result");
+    run("three", "echo 3 > c");
+    // The last capture of the task is one of another folder.
+    place.say("capture other --task t").ok();
+    let search = |good: &[&str]| {
+        let words = ["bisect", "t", "--json", "--files", "proj"].iter().chain(good);
+        let mut command = place.command(words.chain(&["--run", "--", "sh", "check.sh"]));
+        let out = Ran::of(command.env("LOOKED", place.path("looked")).output().unwrap()).ok();
+        serde_json::from_str::<Value>(&out).unwrap()
+    };
+    let found = search(&[]);
+    assert_eq!(found["event"]["kind"], "workspace_captured", "{found}");
+    let before = place.json("show t@before-two")["offset"].to_string().replace('"', "");
+    let after = place.json("show t@after-two")["offset"].to_string().replace('"', "");
+    let at = found["event"]["offset"].to_string().replace('"', "");
+    let [before, at, after] = [before, at, after].map(|text| text.parse::<u64>().unwrap());
+    assert!(before < at && at < after, "{before} {at} {after}");
+    // Each capture is judged once, however many events see it.
+    let looked = std::fs::read_to_string(place.path("looked")).unwrap().lines().count();
+    assert!(looked <= 4, "{looked}");
+    assert_eq!(search(&["--good", "t@before-two"])["found"], found["found"]);
+    // Nothing is recorded, and the folder is as it was.
+    assert_eq!(std::fs::read_to_string(place.path("proj/result")).unwrap(), "broken\n");
+    let words = ["bisect", "t", "--files", "nowhere", "--run", "--", "true"];
+    place.run(words).failed(1, "was not captured before");
+    place.run(["bisect", "t", "--files", "proj", "--when", "exists /phase"]).failed(2, "--run");
+}
+
+#[test]
 fn what_held_before_and_does_not_hold_at_the_end_is_found_and_not_denied() {
     let place = scored();
     let found = culprit(&place);

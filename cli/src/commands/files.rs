@@ -1,6 +1,7 @@
 //! `files`: the files of a capture, and those that were left out.
 
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use milepost_api::FileForm;
 use milepost_workspace::{Snapshot, TreePath};
@@ -11,8 +12,8 @@ use super::captured_files;
 use super::command::{CliCommand, Examples, Needs, Run};
 use super::on_store::needed;
 use crate::backend::{Backend, captures};
-use crate::error::Result;
-use crate::output::{Out, big};
+use crate::error::{Failure, Result};
+use crate::output::{Out, big, count, printable, size};
 
 /// List the files of the last capture before a point.
 #[derive(Debug, clap::Args)]
@@ -24,10 +25,17 @@ pub struct FilesArgs {
     /// List the entries that were left out, and the reasons.
     #[arg(long)]
     pub skips: bool,
+    /// Write the files into this folder, which is new or empty. Nothing is recorded, and no lineage
+    /// changes.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["path", "skips"])]
+    pub to: Option<PathBuf>,
 }
 
 impl CliCommand for FilesArgs {
-    const EXAMPLES: Examples = &[("files run@good", "what was captured last before there")];
+    const EXAMPLES: Examples = &[
+        ("files run@good", "what was captured last before there"),
+        ("files run@good --to look", "the same files in a folder of their own"),
+    ];
     const RUN: Run<Self> = Run::OnStore(Needs::GLANCES_LONG, run);
 }
 
@@ -36,6 +44,9 @@ fn run(source: &dyn Backend, args: &FilesArgs, out: &mut Out) -> Result<()> {
         Some(path) => Some(captured_files::tree_path(path)?),
         None => None,
     };
+    if let Some(to) = &args.to {
+        return write(&captures::snapshot(needed(source, "`files --to`")?, &args.address)?, to, out);
+    }
     if args.skips {
         let snapshot = captures::snapshot(needed(source, "`files --skips`")?, &args.address)?;
         return skips(&snapshot, within.as_ref(), out);
@@ -55,6 +66,27 @@ fn run(source: &dyn Backend, args: &FilesArgs, out: &mut Out) -> Result<()> {
         Some(path) if !list.any => Err(captured_files::nothing_at(&path, &args.address)),
         _ => list.end("the folder was empty", out),
     }
+}
+
+fn write(snapshot: &Snapshot, to: &Path, out: &mut Out) -> Result<()> {
+    let written = snapshot.restore_into(to);
+    written.map_err(|error| Failure::from(error).hint("a new or an empty folder takes the files"))?;
+    let info = snapshot.info();
+    if out.json {
+        let form = json!({
+            "to": to.to_string_lossy(), "folder": info.folder, "files": info.files,
+            "links": info.links, "bytes": big(info.bytes), "skipped": info.skipped,
+        });
+        return Ok(out.json(&form)?);
+    }
+    let (files, size) = (count(info.files, "file"), size(info.bytes));
+    let (to, folder) = (to.to_string_lossy(), info.folder.to_string());
+    out.line(format!("{files}, {size}, of {} in {}", printable(&folder), printable(&to)))?;
+    if info.skipped > 0 {
+        let left = count(info.skipped, "path");
+        out.line(format!("{left} left out of the capture: `--skips` lists them"))?;
+    }
+    Ok(())
 }
 
 fn line(file: &FileForm) -> String {

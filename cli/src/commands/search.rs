@@ -1,7 +1,9 @@
 //! `search`: a text in the events of all tasks.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
+use milepost::Body;
 use milepost::reading::Items;
 use milepost::reading::row;
 use milepost_api::{EventForm, LineageForm, TaskForm};
@@ -32,10 +34,19 @@ struct HitForm<'a> {
     event: EventForm,
 }
 
+/// The hits of a task.
+#[derive(Serialize)]
+struct CountForm<'a> {
+    task: &'a str,
+    hits: u64,
+}
+
 /// The search, and what it has looked at.
 struct Found<'a> {
     asked: &'a SearchArgs,
-    text: Needle,
+    text: Option<Needle>,
+    /// The ids of open calls of the requested tool.
+    calls: HashSet<String>,
     left: u64,
     tasks: u64,
     events: u64,
@@ -49,7 +60,16 @@ struct Found<'a> {
 pub struct SearchArgs {
     /// The text, in upper or lower case. A text with quotes is also found as JSON with other white
     /// space: `"ok": false` finds `"ok":false`.
-    pub text: String,
+    #[arg(required_unless_present_any = ["kind", "tool", "failed"])]
+    pub text: Option<String>,
+    /// Only whole words: `rm` does not find `confirm`.
+    #[arg(short = 'w', long)]
+    pub word: bool,
+    /// Take the text as a regular expression, which each text of an event is matched with: its
+    /// values, the names of its fields, its numbers. In upper or lower case unless it begins with
+    /// `(?-i)`.
+    #[arg(short = 'e', long, conflicts_with = "word")]
+    pub regex: bool,
     /// Only tasks of this name; `*` matches any text.
     #[arg(long, value_name = "PATTERN")]
     pub task: Option<String>,
@@ -59,29 +79,61 @@ pub struct SearchArgs {
     /// Only events of this kind. May be given more than once.
     #[arg(long, value_name = "KIND", value_parser = kinds(), hide_possible_values = true)]
     pub kind: Vec<String>,
+    /// Only calls of this tool, and their results; `*` matches any text.
+    #[arg(long, value_name = "NAME")]
+    pub tool: Option<String>,
+    /// Only steps and calls that failed.
+    #[arg(long)]
+    pub failed: bool,
+    /// Print how many hits each task has, in place of the hits.
+    #[arg(short = 'c', long, conflicts_with = "last")]
+    pub count: bool,
     /// Stop after N hits. `-20` is `-n 20`.
     #[arg(short = 'n', long = "last", alias = "limit", value_name = "N",
           value_parser = whole::<u64>, allow_negative_numbers = true)]
     pub last: Option<u64>,
 }
 
+impl SearchArgs {
+    fn needle(&self) -> Result<Option<Needle>> {
+        let Some(text) = &self.text else { return Ok(None) };
+        match (self.word, self.regex) {
+            (true, _) => Needle::words(text).map(Some),
+            (_, true) => Needle::pattern(text).map(Some),
+            _ => Ok(Some(Needle::new(text))),
+        }
+    }
+}
+
+/// Returns `true` for a step or a call that failed.
+fn is_failed(body: &Body) -> bool {
+    match body {
+        Body::StepFailed(_) => true,
+        Body::ToolReturned(returned) => !returned.ok,
+        _ => false,
+    }
+}
+
 impl CliCommand for SearchArgs {
     const EXAMPLES: Examples = &[
         ("search 'permission denied'", "in all tasks"),
+        ("search -w rm --kind tool_called --count", "how often each run called rm"),
+        ("search --tool Bash --failed", "calls of a tool that failed"),
         ("search IndentationError --task 'airline-*' --kind tool_returned", "in some results"),
     ];
     const RUN: Run<Self> = Run::OnStore(Needs::GLANCES_LONG, run);
 }
 
 fn run(source: &dyn Backend, args: &SearchArgs, out: &mut Out) -> Result<()> {
-    if args.text.trim().is_empty() {
+    if args.text.as_ref().is_some_and(|text| text.trim().is_empty()) {
         return Err(Failure::new("the text to search for is empty")
             .code_of(USAGE)
             .hint("`milepost log TASK --events` prints all events of a task"));
     }
     let mut found = Found {
         asked: args,
-        text: Needle::new(&args.text),
+        text: args.needle()?,
+        calls: HashSet::new(),
         left: args.last.unwrap_or(u64::MAX),
         tasks: 0,
         events: 0,
@@ -92,7 +144,12 @@ fn run(source: &dyn Backend, args: &SearchArgs, out: &mut Out) -> Result<()> {
     loop {
         let page = source.tasks(args.user.as_deref(), PAGE, cursor)?;
         for task in page.items.iter().filter(|task| is_named(&task.id, args.task.as_deref())) {
-            if let Err(failure) = found.in_task(source, task, out) {
+            let before = found.hits;
+            let searched = found.in_task(source, task, out);
+            if args.count && found.hits > before {
+                found.tell_count(&task.id, found.hits - before, out)?;
+            }
+            if let Err(failure) = searched {
                 // A reader that closed the pipe wants no more.
                 if failure.kind().is_none() {
                     return Err(failure);
@@ -127,6 +184,7 @@ impl Found<'_> {
             if range.is_empty() || self.left == 0 {
                 continue;
             }
+            self.calls.clear();
             let address = format!("{}/{}", words::encode(&task.id), lineage.id);
             let point = source.point(&address)?;
             for from in range.clone().step_by(WINDOW) {
@@ -146,20 +204,53 @@ impl Found<'_> {
         Ok(())
     }
 
-    fn takes(&self, event: &EventForm) -> bool {
-        let kinds = &self.asked.kind;
-        let is_named = |name: &str| kinds.iter().any(|kind| kind == name);
-        let is_of_kind = kinds.is_empty() || is_named(&event.kind) || {
-            // Messages and calls that a program keeps in its variables.
-            let items = event.body.as_ref().map(Items::of).unwrap_or_default();
-            items.bodies.iter().any(|body| is_named(body.kind_name()))
-        };
-        self.left > 0 && is_of_kind && self.text.is_in(event)
+    fn takes(&mut self, event: &EventForm) -> bool {
+        // Messages and calls that a program keeps in its variables count as events of their own.
+        let items = event.body.as_ref().map(Items::of).unwrap_or_default();
+        let bodies: Vec<&Body> = event.body.iter().chain(&items.bodies).collect();
+        let asked = self.asked;
+        let is_of_kind = asked.kind.is_empty()
+            || asked.kind.contains(&event.kind)
+            || bodies.iter().any(|body| asked.kind.iter().any(|kind| kind == body.kind_name()));
+        let is_of_tool = asked.tool.is_none()
+            || bodies.iter().fold(false, |found, body| self.is_of_tool(body) || found);
+        let is_failed = !asked.failed || bodies.iter().any(|body| is_failed(body));
+        self.left > 0
+            && is_of_kind
+            && is_of_tool
+            && is_failed
+            && self.text.as_ref().is_none_or(|text| text.is_in(event))
+    }
+
+    /// Returns `true` if a body is a call of the requested tool, or the result of one.
+    fn is_of_tool(&mut self, body: &Body) -> bool {
+        let pattern = self.asked.tool.as_deref();
+        match body {
+            Body::ToolCalled(called) if is_named(&called.tool, pattern) => {
+                self.calls.insert(called.call.clone());
+                true
+            }
+            Body::ToolReturned(returned) => {
+                let tool = returned.tool.as_deref();
+                self.calls.remove(&returned.call) || tool.is_some_and(|it| is_named(it, pattern))
+            }
+            _ => false,
+        }
+    }
+
+    fn tell_count(&self, task: &str, hits: u64, out: &mut Out) -> Result<()> {
+        match out.json {
+            true => Ok(out.json(&CountForm { task, hits })?),
+            false => Ok(out.line(format!("{hits:>8}  {}", printable(task)))?),
+        }
     }
 
     fn show(&mut self, lineage: &str, event: EventForm, out: &mut Out) -> Result<()> {
         self.left -= 1;
         self.hits += 1;
+        if self.asked.count {
+            return Ok(());
+        }
         let address = format!("{lineage}@{}", event.offset);
         if out.json {
             return Ok(out.json(&HitForm { address: &address, event })?);
@@ -178,13 +269,14 @@ impl Found<'_> {
 
     /// Returns the row if it has the text, and otherwise what is around the text in the event.
     fn around(&self, row: &str, event: &EventForm) -> String {
-        if self.text.place_in(&row.to_lowercase()).is_some() {
+        let Some(needle) = self.text.as_ref() else { return row.to_owned() };
+        if needle.place_in(&row.to_lowercase()).is_some() {
             return row.to_owned();
         }
         let json = event.body.as_ref().and_then(|body| body.to_json().ok());
         let json = json.unwrap_or_default();
         // Lower case may have another length: the place is approximate, and on a character.
-        let at = self.text.place_in(&json.to_lowercase()).unwrap_or(0);
+        let at = needle.place_in(&json.to_lowercase()).unwrap_or(0);
         let from = (0..=at.saturating_sub(30).min(json.len())).rev();
         let from = from.into_iter().find(|from| json.is_char_boundary(*from)).unwrap_or(0);
         format!("…{}", json.get(from..).unwrap_or_default())

@@ -162,6 +162,26 @@ fn a_task_that_is_not_there_and_one_without_a_capture_say_what_to_do() {
 }
 
 #[test]
+fn files_of_a_point_are_written_elsewhere_without_a_trace() {
+    let place = place();
+    capture(&place, "first");
+    place.write("work/draft.md", "later");
+    let before = place.json("lineages essay");
+    let out = place.say("files essay@first --to look").ok();
+    assert!(out.contains("3 files") && out.contains("in look"), "{out}");
+    let read = |path: &str| std::fs::read_to_string(place.path(path)).unwrap();
+    assert_ne!(read("look/draft.md"), "later");
+    assert_eq!(read("look/src/main.rs").len(), 13);
+    assert_eq!(place.json("lineages essay"), before);
+    place.say("files essay@first --to look").failed(1, "is not empty");
+    let form = place.json("files essay@first --to again");
+    assert_eq!((&form["files"], &form["to"]), (&3.into(), &"again".into()));
+    // The next roll back knows the folder that was captured.
+    place.say("rollback essay@first --files work --theirs draft.md --yes").ok();
+    assert_eq!(read("work/draft.md"), read("look/draft.md"));
+}
+
+#[test]
 fn files_are_listed_with_mode_and_size() {
     let place = place();
     capture(&place, "first");

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use milepost::Point;
@@ -15,8 +16,13 @@ use crate::secrets;
 const CODES: &str = "it ends with 0 where it is not so yet, with 1 to 124 where it is, with 125 \
     where that cannot be said";
 
-/// Runs the command on a state, and returns its verdict.
-pub fn ask(argv: &[OsString], point: &Point, state: &Value) -> Result<Verdict> {
+/// Runs the command on a state, in a folder if one is given, and returns its verdict.
+pub fn ask(
+    argv: &[OsString],
+    point: &Point,
+    state: &Value,
+    folder: Option<&Path>,
+) -> Result<Verdict> {
     let (program, args) = match argv.split_first() {
         Some((program, args)) => (program.clone(), args),
         None => (OsString::new(), &[] as &[OsString]),
@@ -26,7 +32,9 @@ pub fn ask(argv: &[OsString], point: &Point, state: &Value) -> Result<Verdict> {
         Failure::new(format!("at {point}: {name} {what}: {error}"))
             .hint("check the name of the program; its arguments follow it, each a word")
     };
-    let mut child = Command::new(&program)
+    let mut command = Command::new(&program);
+    folder.map(|folder| command.current_dir(folder));
+    let mut child = command
         .args(args)
         .env_remove(secrets::TOKEN)
         .env_remove(secrets::KEY)

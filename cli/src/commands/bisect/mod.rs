@@ -3,8 +3,10 @@
 mod by_hand;
 mod command;
 mod report;
+mod scratch;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::ArgGroup;
 use milepost::query::{Bisect, Condition};
@@ -18,6 +20,7 @@ use crate::backend::Backend;
 use crate::backend::hints::point;
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, excerpt};
+use scratch::Scratch;
 
 const RUNS: &str = "\
 A state is good where it is not so yet, and bad where it is. What turned bad is taken to stay bad.
@@ -46,7 +49,12 @@ pub struct BisectArgs {
     /// Test the condition with the command behind `--`.
     #[arg(long, requires = "command")]
     pub run: bool,
-    /// The address of an earlier point where the condition does not hold. Default: the beginning.
+    /// Run the command in a scratch folder with the files of this folder, as they were captured last
+    /// before each point.
+    #[arg(long, value_name = "DIR", requires = "run")]
+    pub files: Option<PathBuf>,
+    /// The address of an earlier point where the condition does not hold. Default: the beginning,
+    /// or the first capture of the folder of --files.
     #[arg(long, value_name = "ADDRESS")]
     pub good: Option<String>,
     /// The command and its arguments.
@@ -63,6 +71,7 @@ impl CliCommand for BisectArgs {
             "bisect run --run -- ./is-bad",
             "by a command that gets the state, and says by its exit code",
         ),
+        ("bisect run --files . --run -- make test", "which step broke the tests"),
         ("bisect start run run@good", "step by step: then `good` and `bad`"),
     ];
     const RUN: Run<Self> = Run::OnStore(Needs { store: true, attached: true, ..Needs::READS }, run);
@@ -102,9 +111,17 @@ fn run(source: &dyn Backend, args: &BisectArgs, out: &mut Out) -> Result<()> {
     let bad = point(engine, address)?;
     let good = args.good.as_ref().map(|good| point(engine, good));
     let mut bisect = begin(engine, good.transpose()?.as_ref(), &bad)?;
+    let files = match &args.files {
+        Some(folder) => Some(Scratch::new(engine, &bisect, folder)?),
+        None => None,
+    };
+    if let (None, Some(files)) = (&args.good, &files) {
+        let first = point(engine, &report::address(&bad, files.first()))?;
+        bisect = begin(engine, Some(&first), &bad)?;
+    }
     match &args.when {
         Some(text) => search_when(engine, &mut bisect, &bad, text),
-        None => search_run(engine, &mut bisect, args),
+        None => search_run(engine, &mut bisect, &args.command, files),
     }?;
     report::print(engine, &bisect, Some(bisect.looked()), out)
 }
@@ -166,12 +183,20 @@ fn not_so(
     Ok(Failure::new(message).of_kind(ErrorKind::Invalid).hint(hint))
 }
 
-fn search_run(engine: &Engine, bisect: &mut Bisect, args: &BisectArgs) -> Result<()> {
+fn search_run(
+    engine: &Engine,
+    bisect: &mut Bisect,
+    command: &[OsString],
+    mut files: Option<Scratch>,
+) -> Result<()> {
     let chunks = engine.chunks();
     bisect
         .run(engine, |point, state| {
             let state = state.to_json(chunks.as_ref(), MessageRange::All)?;
-            command::ask(&args.command, point, &state)
+            match &mut files {
+                Some(files) => files.ask(engine, command, point, &state),
+                None => command::ask(command, point, &state, None),
+            }
         })
         .map_err(|failure| of_ends(failure, bisect))
 }
