@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use milepost_agent_tests::has_programs;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -71,6 +72,9 @@ fn a_hook_cannot_change_the_store_that_it_is_called_for() {
 
 #[test]
 fn seed_004_a_copy_elsewhere_is_made_at_each_checkpoint() {
+    if !has_programs(&["jq"]) {
+        return;
+    }
     let (place, said) = store();
     let script = format!("{MILEPOST} export \"$(jq -r .task)\" -o {}", said.display());
     hook(&place, "after_checkpoint", &["sh", "-c", &script], &json!({}));
