@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{OnceLock, PoisonError, RwLock, mpsc};
 use std::time::Duration;
 
-use milepost_agent_tests::skipped;
+use crate::skip::skipped;
 
 /// Folder of the observed files.
 pub const DIR: &str = "MILEPOST_FAULTS_DIR";

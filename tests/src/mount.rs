@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use milepost_agent_tests::skipped;
+use crate::skip::skipped;
 
 /// A file system that is mounted, and taken down again when this is dropped, whatever happened.
 #[derive(Debug)]

@@ -11,11 +11,11 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use milepost::{Engine, Error, ErrorKind};
-use milepost_agent_tests::skipped;
 use milepost_tests::acked::{Acked, check_engine, check_store};
 use milepost_tests::faults::{self, temp_dir};
 use milepost_tests::mount::Mounted;
 use milepost_tests::seed::seed;
+use milepost_tests::skip::skipped;
 use milepost_tests::work::{Kind, Step, Work, options};
 
 /// Works until something fails; gives the error.

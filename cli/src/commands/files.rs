@@ -45,7 +45,11 @@ fn run(source: &dyn Backend, args: &FilesArgs, out: &mut Out) -> Result<()> {
         None => None,
     };
     if let Some(to) = &args.to {
-        return write(&captures::snapshot(needed(source, "`files --to`")?, &args.address)?, to, out);
+        return write(
+            &captures::snapshot(needed(source, "`files --to`")?, &args.address)?,
+            to,
+            out,
+        );
     }
     if args.skips {
         let snapshot = captures::snapshot(needed(source, "`files --skips`")?, &args.address)?;
@@ -70,7 +74,8 @@ fn run(source: &dyn Backend, args: &FilesArgs, out: &mut Out) -> Result<()> {
 
 fn write(snapshot: &Snapshot, to: &Path, out: &mut Out) -> Result<()> {
     let written = snapshot.restore_into(to);
-    written.map_err(|error| Failure::from(error).hint("a new or an empty folder takes the files"))?;
+    written
+        .map_err(|error| Failure::from(error).hint("a new or an empty folder takes the files"))?;
     let info = snapshot.info();
     if out.json {
         let form = json!({

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::Write as _;
 
 /// Prints a line that the harness does not capture.
-pub(crate) fn say(line: &str) {
+pub fn say(line: &str) {
     let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 

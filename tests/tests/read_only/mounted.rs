@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use milepost::{Engine, Options};
-use milepost_agent_tests::skipped;
+use milepost_tests::skip::skipped;
 
 use super::{answers, filled, to_read, tree};
 
