@@ -10,6 +10,9 @@ use crate::format::Format;
 /// Result of the functions of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// A value of a record, or the reason why it is not written.
+pub(crate) type Converted<T> = std::result::Result<T, String>;
+
 /// The kind of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {

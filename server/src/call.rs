@@ -79,7 +79,7 @@ pub(crate) struct OperationRequest<C> {
     pub(crate) known: Known,
 }
 
-/// What a request of any operation has before its query and its body.
+/// Caller, tag and names of a request, which are read before its query and its body.
 struct RequestHead {
     caller: RequestCaller,
     known: Known,

@@ -19,8 +19,8 @@ use milepost::events::{
 use milepost::state::{Document, transition};
 use milepost::{Body, Json, RunState};
 
-use super::Converted;
 use super::list_patch::patch;
+use crate::error::Converted;
 use crate::json_object::{Object, as_text, check_depth, compact, fields_of, value_of};
 
 /// Beginning of the keys of all tasks with checkpoints of an iteration engine.

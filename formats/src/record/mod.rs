@@ -81,9 +81,6 @@ use session::SessionFormat;
 pub use session::line::beginning;
 pub use session::tail::{SessionTail, TailRead, TailStop};
 
-/// A value, or the reason why a checkpoint or a write is not written.
-type Converted<T> = std::result::Result<T, String>;
-
 /// Returns the line of a session file that the events of an append are of, as JSON: with the same
 /// text, or with the same fields for a line of Claude Code, which needs an id. Returns `None` for
 /// other events.

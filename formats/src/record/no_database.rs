@@ -1,4 +1,5 @@
 //! Databases in a build without the feature `sqlite`: none is read.
+// tidy: what takes the place of a folder
 
 use std::path::Path;
 

@@ -15,8 +15,8 @@ use milepost::{Append, Engine, ErrorKind, Json, Mark, Options};
 
 use super::branches::{ACTOR, Branches};
 use super::iteration::{IterationTarget, OWN_KEYS, USER_GUIDANCE, artifacts, control, json, phase};
-use super::{Converted, Job, RecordReport, RecordedTask, document};
-use crate::error::{Error, Remedy, Result};
+use super::{Job, RecordReport, RecordedTask, document};
+use crate::error::{Converted, Error, Remedy, Result};
 use crate::format::Format;
 use crate::input::Reader;
 use crate::json_object::{Object, as_text};

@@ -4,13 +4,15 @@
 //! ```text
 //! langgraph         checkpoint databases of LangGraph
 //! checkpoint_table  tables of an iteration engine's checkpoints
-//! tasks     the tasks of a database, one after another
-//! tree      the positions of checkpoints in the lineages of a task
-//! order     checkpoints after their parents
-//! snapshot  a SQLite database, read-only, in one transaction
+//! tasks             the tasks of a database, one after another
+//! tree              the positions of checkpoints in the lineages of a task
+//! order             checkpoints after their parents
+//! snapshot          a SQLite database, read-only, in one transaction
+//! ids               the ids of checkpoints, and what is told of those that are not written
 //! ```
 
 mod checkpoint_table;
+mod ids;
 pub(crate) mod langgraph;
 mod order;
 mod snapshot;
@@ -23,14 +25,6 @@ use super::{Job, RecordReport};
 use crate::error::{Error, Remedy, Result};
 use crate::format::Format;
 use crate::progress::Progress;
-
-/// Maximum size of an id that is part of a key or an alias, in bytes.
-const ID_MAX: usize = 200;
-/// Maximum size of a mark's metadata, in bytes.
-const METADATA_MAX: usize = 64 << 10;
-
-/// Callback with the id of a checkpoint that is not written, and the reason.
-type Skip<'a> = &'a mut dyn FnMut(&str, &str);
 
 /// Records the tasks of a database. Checkpoints recorded before are not recorded again.
 pub(super) fn record(
@@ -53,16 +47,6 @@ pub(crate) fn format_of(path: &Path) -> Option<Format> {
         return Some(Format::CheckpointTable);
     }
     langgraph::is_database(path).then_some(Format::LangGraph)
-}
-
-/// Returns `true` if an id is valid as part of a key and as an alias.
-fn is_name(id: &str) -> bool {
-    (1..=ID_MAX).contains(&id.len()) && !id.chars().any(char::is_control)
-}
-
-/// Returns the reason why an id is invalid as part of a key.
-fn not_a_name() -> String {
-    format!("an id has 1 to {ID_MAX} bytes, and no control character")
 }
 
 /// Returns the path of a database. A stream has none, and SQLite cannot read it.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::Skip;
+use super::ids::Skip;
 use crate::error::{Error, Remedy, Result};
 use crate::progress::{Note, Progress, Unit, Work};
 use crate::record::exclusive::Exclusive;

@@ -12,7 +12,7 @@ mod writer;
 
 use std::path::Path;
 
-use super::Skip;
+use super::ids::Skip;
 use super::tasks::{StoredTask, record_each};
 use crate::error::Result;
 use crate::format::Format;

@@ -5,9 +5,9 @@ use milepost::Json;
 use rusqlite::Row;
 use rusqlite::types::{Value, ValueRef};
 
+use crate::error::Converted;
 use crate::json_object::Object;
-use crate::record::Converted;
-use crate::record::database::METADATA_MAX;
+use crate::record::database::ids::METADATA_MAX;
 use crate::record::iteration::{IterationTarget, USER_GUIDANCE, artifacts, control, json, phase};
 
 /// The columns that become metadata.

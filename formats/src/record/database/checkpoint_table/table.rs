@@ -6,8 +6,7 @@ use std::path::Path;
 use rusqlite::types::ValueRef;
 
 use super::row::{RawRow, StoredRow, cell};
-use crate::error::{Error, Result};
-use crate::record::Converted;
+use crate::error::{Converted, Error, Result};
 use crate::record::database::order::{Ordered, parents_first};
 use crate::record::database::snapshot::{SqliteSnapshot, text};
 

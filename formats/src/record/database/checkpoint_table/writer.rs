@@ -9,11 +9,10 @@ use milepost::{Append, Body, Engine, ErrorKind, Json, Mark, Offset, RunState};
 
 use super::row::StoredRow;
 use super::table::{CheckpointTable, TableRow, TaskRows};
-use crate::error::{Error, Remedy, Result};
-use crate::record::Converted;
+use crate::error::{Converted, Error, Remedy, Result};
 use crate::record::branches::{ACTOR, Branches};
+use crate::record::database::ids::{Skip, is_name, not_a_name};
 use crate::record::database::tree::{CheckpointTree, Placed};
-use crate::record::database::{Skip, is_name, not_a_name};
 
 /// Name of the application event for columns without a meaning.
 const EXTRA_EVENT: &str = "checkpoint_table";

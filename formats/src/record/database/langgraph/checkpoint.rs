@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use milepost_langgraph::{Given, Typed, joined_map, split_map, to_json};
 
+use crate::error::Converted;
 use crate::json_object::Object;
-use crate::record::Converted;
 
 /// The fields of a checkpoint that are read.
 const VALUES: &str = "channel_values";

@@ -16,10 +16,9 @@ use milepost_langgraph::{Checkpoint, Given, Missing, Thread, ThreadReducer, alia
 use super::checkpoint::{CheckpointParts, parts};
 use super::database::{CheckpointRow, Database, ThreadRows, Write};
 use super::metadata::{CheckpointMetadata, metadata};
-use crate::error::{Error, Remedy, Result};
-use crate::record::Converted;
+use crate::error::{Converted, Error, Remedy, Result};
 use crate::record::branches::{ACTOR, START};
-use crate::record::database::Skip;
+use crate::record::database::ids::Skip;
 
 /// The number of times that something is tried while other writers append to the task.
 const TRIES: u32 = 50;
