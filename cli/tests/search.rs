@@ -72,12 +72,14 @@ fn words_patterns_tools_and_failures_select_events() {
     let counts = place.lines("search rm -w --count");
     let count = |task: &str| {
         let one = counts.iter().find(|count| count["task"] == task);
-        one.map_or(0, |count| count["hits"].as_u64().unwrap())
+        one.map_or("0", |count| count["hits"].as_str().unwrap())
     };
-    assert_eq!((count("t"), count("other")), (2, 1));
+    assert_eq!((count("t"), count("other")), ("2", "1"));
+    assert!(place.say("search rm -w --kind tool_called").ok().contains("rm a"));
     assert!(place.say("search rm -w -c").ok().contains("2  t"));
     place.say("search ( --regex").failed(2, "the regular expression");
     place.say("search").failed(2, "TEXT");
+    place.say("search --word --failed").failed(2, "TEXT");
 }
 
 #[test]

@@ -82,14 +82,17 @@ fn bisect_prints_the_event_its_changes_and_what_to_do_next() {
 #[test]
 fn bisect_over_captured_files_names_the_capture_that_broke_the_tests() {
     let place = Place::new();
+    std::fs::create_dir_all(place.path("proj")).unwrap();
+    std::fs::create_dir_all(place.path("other")).unwrap();
     place.write("proj/check.sh", "echo x >> \"$LOOKED\"; grep -q ok result");
     place.write("proj/result", "ok");
     place.write("other/note", "n");
     let run = |label: &str, line: &str| {
         let words = ["run", "--task", "t", "--dir", "proj", "--label", label, "--"];
-        place.run(words.iter().chain(&["sh", "-c", line])).ok();
+        assert_eq!(place.run(words.iter().chain(&["sh", "-c", line])).code, 0);
     };
     run("one", "echo 1 > a");
+    place.say("capture other --task t --label elsewhere").ok();
     run("two", "echo broken > result");
     run("three", "echo 3 > c");
     // The last capture of the task is one of another folder.
@@ -110,12 +113,14 @@ fn bisect_over_captured_files_names_the_capture_that_broke_the_tests() {
     // Each capture is judged once, however many events see it.
     let looked = std::fs::read_to_string(place.path("looked")).unwrap().lines().count();
     assert!(looked <= 4, "{looked}");
-    assert_eq!(search(&["--good", "t@before-two"])["found"], found["found"]);
+    for good in ["t@before-two", "t@elsewhere"] {
+        assert_eq!(search(&["--good", good])["found"], found["found"], "{good}");
+    }
     // Nothing is recorded, and the folder is as it was.
     assert_eq!(std::fs::read_to_string(place.path("proj/result")).unwrap(), "broken\n");
     let words = ["bisect", "t", "--files", "nowhere", "--run", "--", "true"];
     place.run(words).failed(1, "was not captured before");
-    place.run(["bisect", "t", "--files", "proj", "--when", "exists /phase"]).failed(2, "--run");
+    place.run(["bisect", "t", "--files", "proj", "--when", "exists /phase"]).failed(2, "--when");
 }
 
 #[test]

@@ -222,6 +222,13 @@ impl Found {
                 self.sessions += u64::from(format.is_session());
                 self.inputs.push(Input::Run(path));
             }
+            None if !cfg!(feature = "sqlite")
+                && from_content(&start) == Some(Format::LangGraph) =>
+            {
+                let why =
+                    "a SQLite database, and this program is built without the feature `sqlite`";
+                self.inputs.push(Input::Unread(path, why.to_owned()));
+            }
             None if self.format.is_none() && is_run_by_name(&path) && !start.is_empty() => {
                 self.inputs.push(Input::Unread(path, why_unread(&start)));
             }

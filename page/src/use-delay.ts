@@ -1,15 +1,15 @@
-// What a component does once keys have rested for a moment.
+// A timer that ends with its component.
 
 import { useEffect, useState } from "preact/hooks";
 
 export interface Delay {
   /** Runs this once `ms` have passed without another call; never after the component is gone. */
   later: (run: () => void) => void;
-  /** Forgets what waits. */
+  /** Drops the delayed work. */
   forget: () => void;
 }
 
-/** What waits when its component goes is forgotten: it would take back the key that came since. */
+/** Delays work until keys rest. Work of a component that is gone would revert what a newer key did. */
 export function useDelay(ms: number): Delay {
   const [delay] = useState(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;

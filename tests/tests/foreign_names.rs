@@ -123,12 +123,12 @@ fn walk(root: &Path, dir: &Path, names: &mut BTreeSet<PathBuf>) {
     }
 }
 
-/// Uses a store for everything; gives every name in it that is there or was opened.
 /// Returns `true` if the names of files that do not stay can be told.
 fn can_trace() -> bool {
     Command::new("strace").arg("-V").output().is_ok()
 }
 
+/// Uses a store for everything; gives every name in it that is there or was opened.
 fn everything(dir: &Path) -> BTreeSet<PathBuf> {
     let (root, trace) = (dir.join("store"), dir.join("trace"));
     let traces = can_trace();

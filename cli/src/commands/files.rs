@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use milepost::ErrorKind;
 use milepost_api::FileForm;
 use milepost_workspace::{Snapshot, TreePath};
 use serde::Serialize;
@@ -73,14 +74,15 @@ fn run(source: &dyn Backend, args: &FilesArgs, out: &mut Out) -> Result<()> {
 }
 
 fn write(snapshot: &Snapshot, to: &Path, out: &mut Out) -> Result<()> {
-    let written = snapshot.restore_into(to);
-    written
-        .map_err(|error| Failure::from(error).hint("a new or an empty folder takes the files"))?;
+    snapshot.restore_into(to).map_err(|error| match error.kind() {
+        ErrorKind::Invalid => Failure::from(error).hint("a new or an empty folder takes the files"),
+        _ => error.into(),
+    })?;
     let info = snapshot.info();
     if out.json {
         let form = json!({
-            "to": to.to_string_lossy(), "folder": info.folder, "files": info.files,
-            "links": info.links, "bytes": big(info.bytes), "skipped": info.skipped,
+            "to": to.to_string_lossy(), "folder": info.folder, "files": big(info.files),
+            "links": big(info.links), "bytes": big(info.bytes), "skipped": big(info.skipped),
         });
         return Ok(out.json(&form)?);
     }
@@ -89,7 +91,7 @@ fn write(snapshot: &Snapshot, to: &Path, out: &mut Out) -> Result<()> {
     out.line(format!("{files}, {size}, of {} in {}", printable(&folder), printable(&to)))?;
     if info.skipped > 0 {
         let left = count(info.skipped, "path");
-        out.line(format!("{left} left out of the capture: `--skips` lists them"))?;
+        out.line(format!("{left} left out of the capture: --skips lists them"))?;
     }
     Ok(())
 }

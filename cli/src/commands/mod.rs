@@ -39,6 +39,7 @@ mod lineages;
 mod log;
 mod mark;
 mod name_pattern;
+mod needle;
 mod on_store;
 mod openapi;
 mod pin;

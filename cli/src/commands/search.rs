@@ -8,14 +8,16 @@ use milepost::reading::Items;
 use milepost::reading::row;
 use milepost_api::{EventForm, LineageForm, TaskForm};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::command::{CliCommand, Examples, Needs, Run};
-use super::log::{Needle, kinds};
+use super::log::kinds;
 use super::name_pattern::is_named;
+use super::needle::Needle;
 use crate::args::whole;
 use crate::backend::{Backend, event_of};
 use crate::error::{Failure, Result, USAGE};
-use crate::output::{Out, Style, count, fitted, note, printable, words};
+use crate::output::{Out, Style, big, count, fitted, note, printable, words};
 
 /// Events of one read.
 const WINDOW: usize = 4096;
@@ -38,7 +40,7 @@ struct HitForm<'a> {
 #[derive(Serialize)]
 struct CountForm<'a> {
     task: &'a str,
-    hits: u64,
+    hits: Value,
 }
 
 /// The search, and what it has looked at.
@@ -63,12 +65,12 @@ pub struct SearchArgs {
     #[arg(required_unless_present_any = ["kind", "tool", "failed"])]
     pub text: Option<String>,
     /// Only whole words: `rm` does not find `confirm`.
-    #[arg(short = 'w', long)]
+    #[arg(short = 'w', long, requires = "text")]
     pub word: bool,
     /// Take the text as a regular expression, which each text of an event is matched with: its
     /// values, the names of its fields, its numbers. In upper or lower case unless it begins with
     /// `(?-i)`.
-    #[arg(short = 'e', long, conflicts_with = "word")]
+    #[arg(short = 'e', long, requires = "text", conflicts_with = "word")]
     pub regex: bool,
     /// Only tasks of this name; `*` matches any text.
     #[arg(long, value_name = "PATTERN")]
@@ -210,10 +212,10 @@ impl Found<'_> {
         let bodies: Vec<&Body> = event.body.iter().chain(&items.bodies).collect();
         let asked = self.asked;
         let is_of_kind = asked.kind.is_empty()
-            || asked.kind.contains(&event.kind)
+            || asked.kind.iter().any(|kind| *kind == event.kind)
             || bodies.iter().any(|body| asked.kind.iter().any(|kind| kind == body.kind_name()));
-        let is_of_tool = asked.tool.is_none()
-            || bodies.iter().fold(false, |found, body| self.is_of_tool(body) || found);
+        let is_of_tool =
+            asked.tool.is_none() || bodies.iter().filter(|body| self.is_of_tool(body)).count() > 0;
         let is_failed = !asked.failed || bodies.iter().any(|body| is_failed(body));
         self.left > 0
             && is_of_kind
@@ -240,7 +242,7 @@ impl Found<'_> {
 
     fn tell_count(&self, task: &str, hits: u64, out: &mut Out) -> Result<()> {
         match out.json {
-            true => Ok(out.json(&CountForm { task, hits })?),
+            true => Ok(out.json(&CountForm { task, hits: big(hits) })?),
             false => Ok(out.line(format!("{hits:>8}  {}", printable(task)))?),
         }
     }
@@ -258,28 +260,17 @@ impl Found<'_> {
         let kind = out.style(Style::Name, &format!("{:KIND$}", printable(&event.kind)));
         let shown = format!("{:ADDRESS$}", printable(&address));
         let room = out.limit().saturating_sub(shown.chars().count() + KIND + 4);
-        let text = self.around(&row(&event_of(event.clone())), &event);
+        let row = row(&event_of(event.clone()));
+        let text = match &self.text {
+            Some(needle) => needle.shown(&row, event.body.as_ref()),
+            None => row,
+        };
         // On a pipe nothing is cut.
         let text = match out.limit() {
             usize::MAX => printable(&text).into_owned(),
             _ => fitted(&text, room),
         };
         Ok(out.line(format!("{shown}  {kind}  {}", text.trim_end()))?)
-    }
-
-    /// Returns the row if it has the text, and otherwise what is around the text in the event.
-    fn around(&self, row: &str, event: &EventForm) -> String {
-        let Some(needle) = self.text.as_ref() else { return row.to_owned() };
-        if needle.place_in(&row.to_lowercase()).is_some() {
-            return row.to_owned();
-        }
-        let json = event.body.as_ref().and_then(|body| body.to_json().ok());
-        let json = json.unwrap_or_default();
-        // Lower case may have another length: the place is approximate, and on a character.
-        let at = needle.place_in(&json.to_lowercase()).unwrap_or(0);
-        let from = (0..=at.saturating_sub(30).min(json.len())).rev();
-        let from = from.into_iter().find(|from| json.is_char_boundary(*from)).unwrap_or(0);
-        format!("…{}", json.get(from..).unwrap_or_default())
     }
 }
 

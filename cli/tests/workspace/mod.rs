@@ -175,9 +175,9 @@ fn files_of_a_point_are_written_elsewhere_without_a_trace() {
     assert_eq!(place.json("lineages essay"), before);
     place.say("files essay@first --to look").failed(1, "is not empty");
     let form = place.json("files essay@first --to again");
-    assert_eq!((&form["files"], &form["to"]), (&3.into(), &"again".into()));
+    assert_eq!((&form["files"], &form["to"]), (&"3".into(), &"again".into()));
     // The next roll back knows the folder that was captured.
-    place.say("rollback essay@first --files work --theirs draft.md --yes").ok();
+    place.say("rollback essay@first --files work --theirs draft.md").ok();
     assert_eq!(read("work/draft.md"), read("look/draft.md"));
 }
 

@@ -51,7 +51,7 @@ pub struct BisectArgs {
     pub run: bool,
     /// Run the command in a scratch folder with the files of this folder, as they were captured last
     /// before each point.
-    #[arg(long, value_name = "DIR", requires = "run")]
+    #[arg(long, value_name = "DIR", requires = "run", conflicts_with = "when")]
     pub files: Option<PathBuf>,
     /// The address of an earlier point where the condition does not hold. Default: the beginning,
     /// or the first capture of the folder of --files.
@@ -112,7 +112,7 @@ fn run(source: &dyn Backend, args: &BisectArgs, out: &mut Out) -> Result<()> {
     let good = args.good.as_ref().map(|good| point(engine, good));
     let mut bisect = begin(engine, good.transpose()?.as_ref(), &bad)?;
     let files = match &args.files {
-        Some(folder) => Some(Scratch::new(engine, &bisect, folder)?),
+        Some(folder) => Some(Scratch::new(engine, &bad, folder)?),
         None => None,
     };
     if let (None, Some(files)) = (&args.good, &files) {

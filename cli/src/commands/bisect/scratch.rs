@@ -1,19 +1,22 @@
 //! `bisect --files`: captured files in a scratch folder, for the command that judges them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use milepost::query::{Bisect, Verdict};
-use milepost::{Body, Engine, Hash, Offset, Point};
+use milepost::query::Verdict;
+use milepost::{Body, Engine, ErrorKind, Hash, Offset, Point};
 use milepost_workspace::Snapshot;
 use serde_json::Value;
 
 use super::command;
 use crate::backend::captures;
 use crate::error::{Failure, Result};
-use crate::output::{printable, words};
+use crate::output::printable;
+
+/// Maximum number of other folders that an error names.
+const OTHERS: usize = 5;
 
 /// The captures of a folder in the history of a search, with the verdicts on them.
 pub struct Scratch {
@@ -24,35 +27,39 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Finds the captures of a folder between the ends of a search.
-    pub fn new(engine: &Engine, bisect: &Bisect, folder: &Path) -> Result<Self> {
-        let (good, bad) = (bisect.good(), bisect.bad());
+    /// Finds the captures of a folder before the bad end of a search.
+    pub fn new(engine: &Engine, bad: &Point, folder: &Path) -> Result<Self> {
         // A folder that is gone has captures under the path that it had.
         let folder = folder.canonicalize().or_else(|_| std::path::absolute(folder))?;
-        let mut captures = Vec::new();
-        if let Some(root) = engine.run_state(&good)?.workspace
-            && is_of(engine, root, &folder)?
-        {
-            captures.push((good.offset, root));
-        }
-        let task = engine.task(&bad.task)?;
-        for event in task.lineage(bad.lineage)?.read(good.offset..bad.offset)? {
+        let begin = engine.query().bisect(None, bad)?.good().offset;
+        let (mut captures, mut others) = (Vec::new(), BTreeSet::new());
+        for event in engine.task(&bad.task)?.lineage_named(bad.lineage)?.read(begin..bad.offset)? {
             let event = event?;
-            if let Some(Body::WorkspaceCaptured(captured)) = &event.body
-                && is_of(engine, captured.root, &folder)?
-            {
-                captures.push((event.offset + 1, captured.root));
+            let Some(Body::WorkspaceCaptured(captured)) = &event.body else { continue };
+            let of = Snapshot::of(engine, captured.root)?.info().folder.clone();
+            match of.as_bytes() == folder.as_os_str().as_bytes() {
+                true => captures.push((event.offset + 1, captured.root)),
+                false => {
+                    others.insert(printable(&of.to_string()).into_owned());
+                }
             }
         }
-        if captures.is_empty() {
-            let (folder, at) = (folder.to_string_lossy(), bad.to_string());
-            let text = format!("{} was not captured before {at}", printable(&folder));
-            let task = words::encode(&bad.task);
-            return Err(Failure::new(text).hint(format!(
-                "`milepost log {task} --kind workspace_captured` shows which folders were"
-            )));
+        let named = printable(&folder.to_string_lossy()).into_owned();
+        match captures.as_slice() {
+            [] if others.is_empty() => Err(captures::none(&bad.task, &bad.to_string())),
+            [] => {
+                let others: Vec<String> = others.into_iter().take(OTHERS).collect();
+                Err(Failure::new(format!("{named} was not captured before {bad}"))
+                    .of_kind(ErrorKind::NotFound)
+                    .hint(format!("captured before there: {}", others.join(", "))))
+            }
+            [(offset, _)] if *offset == bad.offset => {
+                Err(Failure::new(format!("{named} has one capture before {bad}, its last event"))
+                    .of_kind(ErrorKind::Invalid)
+                    .hint("a search needs an earlier capture, in which it is not so"))
+            }
+            _ => Ok(Self { captures, verdicts: HashMap::new() }),
         }
-        Ok(Self { captures, verdicts: HashMap::new() })
     }
 
     /// Returns the first offset at which the folder is captured.
@@ -81,10 +88,4 @@ impl Scratch {
         self.verdicts.insert(*root, verdict);
         Ok(verdict)
     }
-}
-
-/// Returns `true` if a capture is of a folder.
-fn is_of(engine: &Engine, root: Hash, folder: &Path) -> Result<bool> {
-    let info = Snapshot::of(engine, root)?;
-    Ok(info.info().folder.as_bytes() == folder.as_os_str().as_bytes())
 }

@@ -27,8 +27,8 @@ use crate::commands::turn_text::begin_of;
 use crate::error::Result;
 use crate::output::{Out, count, note};
 pub use entry::Entry;
+pub use filter::kinds;
 use filter::{EventFilter, LogFilter};
-pub use filter::{Needle, kinds};
 use walk::Walk;
 
 /// Print the events before a point, newest first.
