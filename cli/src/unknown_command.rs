@@ -56,10 +56,9 @@ const WORDS: [(&[&str], &str); 14] = [
 ];
 
 /// Words and options that a command does not take, and the words that do it.
-const OPTIONS: [(&str, &[&str], &str); 8] = [
+const OPTIONS: [(&str, &[&str], &str); 7] = [
     ("log", &["--tail", "--head"], "`milepost log TASK -n 5` prints the last steps"),
     ("log", &["--failed", "--errors"], "`milepost log TASK --kind step_failed` has failed steps"),
-    ("search", &["--failed"], "`milepost tasks --failed` lists the tasks that failed"),
     ("state", &["--jq", "--query", "--path"], "`milepost state ADDRESS --json` prints it for `jq`"),
     (
         "serve",

@@ -49,8 +49,8 @@ pub struct BisectArgs {
     /// Test the condition with the command behind `--`.
     #[arg(long, requires = "command")]
     pub run: bool,
-    /// Run the command in a scratch folder with the files of this folder, as they were captured last
-    /// before each point.
+    /// Run the command in a scratch folder with the files of this folder, as they were captured
+    /// last before each point.
     #[arg(long, value_name = "DIR", requires = "run", conflicts_with = "when")]
     pub files: Option<PathBuf>,
     /// The address of an earlier point where the condition does not hold. Default: the beginning,
