@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from . import events
 from ._milepost import Store as _Native
 from ._milepost import Ticket, __version__
+from ._run import Run
 from ._sync import Store, Task
 from ._transport import mark
 from .errors import (
@@ -45,15 +46,18 @@ from .values import (
     Event,
     Lineage,
     Point,
+    Step,
     TaskInfo,
 )
 
 if TYPE_CHECKING:
     from ._async import AsyncStore, AsyncTask
     from ._open_async import connect_async, open_async
+    from ._run_async import AsyncRun
 
 __all__ = [
     "Appended",
+    "AsyncRun",
     "AsyncStore",
     "AsyncTask",
     "Attachment",
@@ -74,6 +78,8 @@ __all__ = [
     "PoisonedError",
     "Reducer",
     "RefusedError",
+    "Run",
+    "Step",
     "Store",
     "Task",
     "TaskInfo",
@@ -91,7 +97,7 @@ __all__ = [
 
 
 # A program without asyncio does not load what is for it.
-_OF_ASYNCIO = ("AsyncStore", "AsyncTask", "connect_async", "open_async")
+_OF_ASYNCIO = ("AsyncRun", "AsyncStore", "AsyncTask", "connect_async", "open_async")
 
 
 def __getattr__(name: str) -> Any:

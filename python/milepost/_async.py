@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from . import _transport as t
 from ._milepost import Store as Native
 from ._milepost import Ticket
+from ._run_async import AsyncRun
 from .errors import ConflictError, NotFoundError
 from .events import NewEvent
 from .progress import progress
@@ -109,6 +110,36 @@ class AsyncStore:
         except ConflictError:
             # Another thread or process was first.
             return await self.task(id)
+
+    async def resume(
+        self,
+        id: str,
+        *,
+        user: str | None = None,
+        initial: Any = None,
+        every: int | None = 1,
+    ) -> AsyncRun:
+        """Opens the run of a task, and begins it unless it is running or paused.
+
+        The task is started if there is none with the id, so the same program starts a run and
+        resumes it after a kill.
+
+        Args:
+            user: the owner of a task that is started.
+            initial: the initial state of a task that is started.
+            every: steps for a checkpoint; `None` marks none.
+        """
+        try:
+            task = await self.task(id)
+        except NotFoundError:
+            try:
+                task = await self.start(id, user=user, initial=initial)
+            except ConflictError:
+                # Another thread or process was first.
+                task = await self.task(id)
+        if await task.control() in ("idle", "stopped"):
+            await task.control("running")
+        return AsyncRun(task, every)
 
     def tasks(
         self, *, user: str | None = None, prefix: str | None = None

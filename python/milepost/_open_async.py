@@ -8,6 +8,7 @@ from . import _native
 from ._async import AsyncStore as AsyncStore
 from ._async import AsyncTask as AsyncTask
 from ._milepost import Store as Native
+from ._run_async import AsyncRun as AsyncRun
 
 
 def open_async(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -52,6 +53,19 @@ def _text(value: Any) -> str:
     if isinstance(value, (bool, dict, list)):
         return json.dumps(value)
     return str(value)
+
+
+def sleep(seconds: float) -> None:
+    """Waits."""
+    time.sleep(seconds)
+
+
+async def async_sleep(seconds: float) -> None:
+    """Waits."""
+    # A program without asyncio does not load it.
+    import asyncio
+
+    await asyncio.sleep(seconds)
 
 
 def given(**fields: Any) -> dict[str, Any]:

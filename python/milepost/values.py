@@ -80,6 +80,7 @@ class Event:
         kind: its kind, as `message`.
         body: its fields; `None` if it was erased.
         data: the bytes of an application event with bytes.
+        key: the idempotency key that it was appended under.
     """
 
     offset: int
@@ -90,6 +91,7 @@ class Event:
     user: str | None = None
     actor: str | None = None
     correlation: str | None = None
+    key: str | None = None
 
     @classmethod
     def _of(cls, form: dict[str, Any]) -> Event:
@@ -102,6 +104,7 @@ class Event:
             user=form.get("user"),
             actor=form.get("actor"),
             correlation=form.get("correlation"),
+            key=form.get("key"),
         )
 
     @property
@@ -344,6 +347,27 @@ class Blame:
             for one in self.changes
         ]
         return table(["point", "event", "time", "before", "after"], rows)
+
+
+@dataclass
+class Step:
+    """A step of a run that is being worked on.
+
+    Attributes:
+        number: its number in the run, from 1.
+        metrics: measured values, recorded with the end of the step.
+        result: a value of JSON, recorded with the end of the step.
+        ends_run: whether the run ends with this step.
+    """
+
+    number: int
+    metrics: dict[str, float] = field(default_factory=dict)
+    result: Any = None
+    ends_run: bool = False
+
+    def end_run(self) -> None:
+        """Ends the run with this step."""
+        self.ends_run = True
 
 
 @dataclass(frozen=True)

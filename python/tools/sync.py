@@ -1,4 +1,4 @@
-"""Makes `milepost/_sync.py` of `milepost/_async.py`. `--check` tells whether it is up to date."""
+"""Makes the modules for programs without asyncio. `--check` tells whether they are up to date."""
 
 from __future__ import annotations
 
@@ -11,11 +11,16 @@ import tokenize
 PACKAGE = pathlib.Path(__file__).parent.parent / "milepost"
 
 NAMES = {
+    "AsyncRun": "Run",
     "AsyncStore": "Store",
     "AsyncTask": "Task",
     "AsyncIterator": "Iterator",
+    "_async": "_sync",
+    "_run_async": "_run",
+    "asynccontextmanager": "contextmanager",
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
+    "async_sleep": "sleep",
     "async_ask": "ask",
     "async_pages": "pages",
     "async_lines": "lines",
@@ -25,13 +30,15 @@ NAMES = {
     "attached_ticket": "attached",
 }
 
-HEAD = (
-    '"""Stores and tasks for programs without asyncio. Made of `_async.py` by `tools/sync.py`."""'
-)
+MADE = {
+    "_run_async.py": ("_run.py", "Runs"),
+    "_async.py": ("_sync.py", "Stores and tasks"),
+}
 
 
-def sync(source: str) -> str:
-    """Returns the source without `async` and `await`."""
+def sync(name: str) -> str:
+    """Returns a source without `async` and `await`."""
+    source = (PACKAGE / name).read_text()
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     lines = source.splitlines(keepends=True)
     edits: list[tuple[int, int, int, str]] = []
@@ -53,18 +60,19 @@ def sync(source: str) -> str:
     text = re.sub(
         r"        if hasattr\(result, \"__await__\"\):\n            result = result\n", "", text
     )
-    return HEAD + text[text.index("\n\n") :]
+    what = MADE[name][1]
+    head = f'"""{what} for programs without asyncio. Made of `{name}` by `tools/sync.py`."""'
+    return head + text[text.index("\n\n") :]
 
 
 def main() -> int:
-    made = sync((PACKAGE / "_async.py").read_text())
-    target = PACKAGE / "_sync.py"
-    if "--check" in sys.argv:
-        if target.read_text() != made:
-            print("milepost/_sync.py is not made of _async.py: run tools/sync.py", file=sys.stderr)
+    for name, (target, _) in MADE.items():
+        made, path = sync(name), PACKAGE / target
+        if "--check" not in sys.argv:
+            path.write_text(made)
+        elif path.read_text() != made:
+            print(f"milepost/{target} is not made of {name}: run tools/sync.py", file=sys.stderr)
             return 1
-        return 0
-    target.write_text(made)
     return 0
 
 
