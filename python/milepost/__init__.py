@@ -174,4 +174,13 @@ def open(
 
 def connect(url: str, *, token: str | None = None) -> Store:
     """Connects to a service (`milepost serve`) at an address, as `http://127.0.0.1:7733`."""
-    return Store(_Native.connect(url, token))
+    return Store(_connected(url, token))
+
+
+def _connected(url: str, token: str | None) -> _Native:
+    if not url.startswith(("http://", "https://")):
+        raise InvalidError(
+            f"`{url}` is no address of a service: one begins with http:// or https://; "
+            "milepost.open opens a store in a folder"
+        )
+    return _Native.connect(url, token)

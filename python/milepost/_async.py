@@ -219,7 +219,7 @@ class AsyncStore:
         address: Address,
         events: NewEvent | Iterable[NewEvent] = (),
         *,
-        checkpoint: Mapping[str, Any] | None = None,
+        checkpoint: Mapping[str, Any] | str | None = None,
         description: str | None = None,
         key: str | None = None,
     ) -> AsyncTask:
@@ -371,7 +371,7 @@ class AsyncStore:
 
     async def stats(self) -> Mapping[str, Any]:
         """Returns counts and bytes of the store."""
-        return await self._ask("GET", "v1", "stats")
+        return t.numbers(await self._ask("GET", "v1", "stats"))
 
     async def verify(self, *, acknowledge: bool = False) -> Mapping[str, Any]:
         """Computes every checksum and chain. Returns faults, and repairs of earlier damage.
@@ -422,7 +422,7 @@ class AsyncTask:
         self,
         events: NewEvent | Iterable[NewEvent],
         *,
-        checkpoint: Mapping[str, Any] | None = None,
+        checkpoint: Mapping[str, Any] | str | None = None,
         key: str | None = None,
         expected_head: int | None = None,
     ) -> Appended:
@@ -430,7 +430,8 @@ class AsyncTask:
 
         Args:
             events: one event or several, of `milepost.events`; several are one commit.
-            checkpoint: a checkpoint behind them, in the same commit: `milepost.mark(...)`.
+            checkpoint: a checkpoint behind them, in the same commit: its label, or
+                `milepost.mark(...)`.
             key: an idempotency key: appended twice under it, the events are there once.
             expected_head: the head that the lineage must have.
 
@@ -446,7 +447,7 @@ class AsyncTask:
         self,
         events: NewEvent | Iterable[NewEvent],
         *,
-        checkpoint: Mapping[str, Any] | None = None,
+        checkpoint: Mapping[str, Any] | str | None = None,
         key: str | None = None,
         expected_head: int | None = None,
     ) -> Ticket:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from os import PathLike
 
-from . import _native
+from . import _connected, _native
 from ._async import AsyncStore as AsyncStore
 from ._async import AsyncTask as AsyncTask
-from ._milepost import Store as Native
 from ._run_async import AsyncRun as AsyncRun
 
 
@@ -26,4 +25,4 @@ def open_async(
 
 def connect_async(url: str, *, token: str | None = None) -> AsyncStore:
     """Connects to a service for asyncio: see `connect`."""
-    return AsyncStore(Native.connect(url, token))
+    return AsyncStore(_connected(url, token))

@@ -152,7 +152,7 @@ class Run:
         self,
         events: NewEvent | Iterable[NewEvent],
         *,
-        checkpoint: Mapping[str, Any] | None = None,
+        checkpoint: Mapping[str, Any] | str | None = None,
         key: str | None = None,
     ) -> Appended:
         """Appends events, as `Task.append`, on the lineage that the open step began on.
@@ -160,7 +160,7 @@ class Run:
         Raises:
             ConflictError: the task was restored since, or the key was used for other events.
         """
-        given = events if isinstance(events, tuple) else list(events)
+        given = events if isinstance(events, (tuple, Mapping)) else list(events)
         while True:
             form = self._form()
             if self._epoch not in (None, form["epoch"]):

@@ -219,7 +219,7 @@ class Store:
         address: Address,
         events: NewEvent | Iterable[NewEvent] = (),
         *,
-        checkpoint: Mapping[str, Any] | None = None,
+        checkpoint: Mapping[str, Any] | str | None = None,
         description: str | None = None,
         key: str | None = None,
     ) -> Task:
@@ -371,7 +371,7 @@ class Store:
 
     def stats(self) -> Mapping[str, Any]:
         """Returns counts and bytes of the store."""
-        return self._ask("GET", "v1", "stats")
+        return t.numbers(self._ask("GET", "v1", "stats"))
 
     def verify(self, *, acknowledge: bool = False) -> Mapping[str, Any]:
         """Computes every checksum and chain. Returns faults, and repairs of earlier damage.
@@ -422,7 +422,7 @@ class Task:
         self,
         events: NewEvent | Iterable[NewEvent],
         *,
-        checkpoint: Mapping[str, Any] | None = None,
+        checkpoint: Mapping[str, Any] | str | None = None,
         key: str | None = None,
         expected_head: int | None = None,
     ) -> Appended:
@@ -430,7 +430,8 @@ class Task:
 
         Args:
             events: one event or several, of `milepost.events`; several are one commit.
-            checkpoint: a checkpoint behind them, in the same commit: `milepost.mark(...)`.
+            checkpoint: a checkpoint behind them, in the same commit: its label, or
+                `milepost.mark(...)`.
             key: an idempotency key: appended twice under it, the events are there once.
             expected_head: the head that the lineage must have.
 
@@ -446,7 +447,7 @@ class Task:
         self,
         events: NewEvent | Iterable[NewEvent],
         *,
-        checkpoint: Mapping[str, Any] | None = None,
+        checkpoint: Mapping[str, Any] | str | None = None,
         key: str | None = None,
         expected_head: int | None = None,
     ) -> Ticket:

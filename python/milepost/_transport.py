@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from . import errors as errors_module
+from ._json import text as json_text
 from ._milepost import Following
 from ._milepost import Store as Native
 from .events import NewEvent
@@ -35,7 +37,7 @@ def request(
         headers.append(("idempotency-key", key))
     if head is not None:
         headers.append(("if-match", f'"{head}"'))
-    content = None if body is None else json.dumps(body).encode()
+    content = None if body is None else json_text(body, "the request").encode()
     return method, [str(part) for part in path], pairs, headers, content
 
 
@@ -75,14 +77,41 @@ def given(**fields: Any) -> dict[str, Any]:
 
 def ask(native: Native, asked: Request) -> Any:
     """Sends a request, and returns the parsed answer."""
-    answer = native.call(asked)
+    try:
+        answer = native.call(asked)
+    except errors_module.Error as error:
+        raise in_words(native, error) from None
     return json.loads(answer) if answer else None
 
 
 async def async_ask(native: Native, asked: Request) -> Any:
     """Sends a request, and returns the parsed answer."""
-    answer = await native.start(asked)
+    try:
+        answer = await native.start(asked)
+    except errors_module.Error as error:
+        raise in_words(native, error) from None
     return json.loads(answer) if answer else None
+
+
+# What an answer of a service begins and ends with.
+_ROUTE = re.compile(r"^(?:GET|POST|PUT|PATCH|DELETE) /v1/\S+: ")
+_REQUEST = re.compile(r" \[request [\w-]+\]$")
+
+
+def in_words(native: Native, error: errors_module.Error) -> errors_module.Error:
+    """Returns the error of a store on this machine without the request that a service would get."""
+    if not native.is_service and error.args and isinstance(error.args[0], str):
+        error.args = (_REQUEST.sub("", _ROUTE.sub("", error.args[0])), *error.args[1:])
+    return error
+
+
+def numbers(form: Any) -> Any:
+    """Returns an answer with its numbers as numbers: JSON has those over 2**53 as texts."""
+    if isinstance(form, dict):
+        return {name: numbers(value) for name, value in form.items()}
+    if isinstance(form, str) and form.isascii() and form.isdigit():
+        return int(form)
+    return form
 
 
 def pages(native: Native, parse: Callable[[Any], T], *path: object, **query: Any) -> Iterator[T]:
@@ -110,13 +139,32 @@ async def async_pages(
 
 def events(given: NewEvent | Iterable[NewEvent]) -> list[tuple[str, Any]]:
     """Returns one event, or several, in the form of the native part."""
-    listed: Any = given
-    if isinstance(given, tuple) and given and isinstance(given[0], str):
-        listed = [given]
-    return [
-        (kind, fields if isinstance(fields, bytes) else json.dumps(fields))
-        for kind, fields in listed
-    ]
+    is_one = isinstance(given, Mapping) or (
+        isinstance(given, tuple) and len(given) > 0 and isinstance(given[0], str)
+    )
+    if isinstance(given, (str, bytes)) or not (is_one or hasattr(given, "__iter__")):
+        raise _no_event(given)
+    listed: Any = [given] if is_one else given
+    return [_event(one) for one in listed]
+
+
+def _event(given: Any) -> tuple[str, Any]:
+    if isinstance(given, Mapping) and isinstance(given.get("kind"), str):
+        # As a line of JSON has it: the fields beside the kind, or in `body`.
+        fields = {name: value for name, value in given.items() if name != "kind"}
+        kind, fields = given["kind"], fields["body"] if fields.keys() == {"body"} else fields
+    elif isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], str):
+        kind, fields = given
+    else:
+        raise _no_event(given)
+    return kind, fields if isinstance(fields, bytes) else json_text(fields, kind)
+
+
+def _no_event(given: Any) -> Exception:
+    return errors_module.InvalidError(
+        f"{type(given).__name__} is no event: one is a pair of kind and fields, as "
+        "milepost.events.message('user', 'hi') makes, or {'kind': 'message', 'role': 'user', ..}"
+    )
 
 
 def appended(added: tuple[Any, ...]) -> Appended:
@@ -138,9 +186,11 @@ def mark(
     return {**fields, "aliases": aliases} if aliases else fields
 
 
-def mark_text(mark: Mapping[str, Any] | None) -> str | None:
-    """Returns the JSON text of a mark."""
-    return None if mark is None else json.dumps(mark)
+def mark_text(mark: Mapping[str, Any] | str | None) -> str | None:
+    """Returns the JSON text of a mark. A text is its label."""
+    if mark is None:
+        return None
+    return json_text({"label": mark} if isinstance(mark, str) else mark, "checkpoint")
 
 
 def attachments(given: Iterable[Attachment]) -> list[tuple[str, int, str, Any]]:
@@ -150,7 +200,9 @@ def attachments(given: Iterable[Attachment]) -> list[tuple[str, int, str, Any]]:
             one.writer,
             one.index,
             one.name,
-            one.data if isinstance(one.data, bytes) else json.dumps(one.data),
+            one.data
+            if isinstance(one.data, bytes)
+            else json_text(one.data, one.name or one.writer),
         )
         for one in given
     ]

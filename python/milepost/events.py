@@ -1,7 +1,8 @@
 """Events to append: each function returns one event.
 
 An event is a pair. `("message", {"role": "user", "content": "hi"})` names a kind of
-docs/FORMAT.md and its fields, and `("my.bytes", b"...")` is an application event with bytes.
+docs/FORMAT.md and its fields, and `("my.bytes", b"...")` is an application event with bytes. The
+form of a line of JSON is an event, too: `{"kind": "message", "role": "user", "content": "hi"}`.
 
 >>> from milepost import events
 >>> events.message("user", "Shorten it.")
@@ -14,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 Fields = Mapping[str, Any] | bytes
-NewEvent = tuple[str, Fields]
+NewEvent = tuple[str, Fields] | Mapping[str, Any]
 
 
 def _given(**fields: Any) -> dict[str, Any]:

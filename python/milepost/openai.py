@@ -24,7 +24,7 @@ from agents.memory.session_settings import (
 )
 
 from . import AsyncStore, AsyncTask, Point, events
-from .errors import ConflictError, NotFoundError
+from .errors import ConflictError, InvalidError, NotFoundError
 from .events import NewEvent
 
 ITEMS = "/variables/items"
@@ -34,19 +34,23 @@ class MilepostSession(SessionABC):
     """Keeps the items of a session in a task of a store.
 
     Args:
-        session_id: the id of the session. The id of its task is `openai:` and this id, at most 200
-            bytes together.
         store: the store, of `milepost.open_async`.
+        session_id: the id of the session. The id of its task is `openai:` and this id, at most 200
+            bytes together. Sessions of the SDK have it first, so either order is accepted.
         session_settings: the settings, such as the limit of `get_items`.
     """
 
     def __init__(
         self,
-        session_id: str,
-        store: AsyncStore,
+        store: AsyncStore | str,
+        session_id: str | AsyncStore,
         *,
         session_settings: SessionSettings | dict[str, Any] | None = None,
     ) -> None:
+        if isinstance(store, str):
+            store, session_id = session_id, store
+        if isinstance(store, str) or not isinstance(session_id, str):
+            raise InvalidError("MilepostSession takes a store of milepost.open_async and an id")
         self.session_id = session_id
         settings = SessionSettings() if session_settings is None else session_settings
         self.session_settings: SessionSettings | None = coerce_session_settings(settings)

@@ -192,7 +192,7 @@ def test_work_is_done_once_for_a_key(store):
     for _ in range(3):
         assert task.once("key", lambda: calls.append(1) or {"n": 7}) == {"n": 7}
     assert calls == [1]
-    with pytest.raises(TypeError):
+    with pytest.raises(milepost.InvalidError):
         task.once("other", lambda: object())
 
 
@@ -259,8 +259,8 @@ def test_tasks_are_listed_by_prefix_and_deleted(store):
         (lambda store, task: task.append([]), milepost.InvalidError),
         (lambda store, task: task.append(("no_such_kind", {})), milepost.InvalidError),
         (lambda store, task: task.append(("message", {"rolle": "x"})), milepost.InvalidError),
-        (lambda store, task: task.append(events.application("x", float("nan"))), ValueError),
-        (lambda store, task: task.append(events.message("user", {1, 2})), TypeError),
+        (lambda store, task: task.append(events.application("x", object())), ValueError),
+        (lambda store, task: task.append(7), milepost.InvalidError),
         (lambda store, task: task.checkpoint("7"), milepost.InvalidError),
         (
             lambda store, task: task.checkpoint("x", metadata={"a": "b" * 70_000}),

@@ -1,0 +1,109 @@
+"""Values of Python in events, and errors in words of Python."""
+
+import dataclasses
+import datetime
+import decimal
+import enum
+import math
+import pathlib
+import uuid
+
+import pytest
+
+import milepost
+from milepost import events
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+@dataclasses.dataclass
+class Point:
+    x: float
+    y: float
+
+
+class Scalar:
+    """A scalar of a library of arrays."""
+
+    dtype = "float32"
+
+    def __init__(self, value):
+        self.value = value
+
+    def tolist(self):
+        return self.value
+
+
+def test_numbers_that_json_lacks_and_common_values_have_documented_forms(store):
+    task = store.start("t", user="ana")
+    metrics = {"loss": math.nan, "best": -math.inf, "worst": math.inf, "lr": Scalar(0.5)}
+    task.append(events.step_finished(1, metrics=metrics))
+    body = next(task.events(kinds=["step_finished"])).body
+    assert body["metrics"] == {"loss": "NaN", "best": "-Infinity", "worst": "Infinity", "lr": 0.5}
+    values = {
+        "at": datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.timezone.utc),
+        "day": datetime.date(2026, 1, 2),
+        "took": datetime.timedelta(seconds=1.5),
+        "path": pathlib.PurePosixPath("a/b"),
+        "id": uuid.UUID(int=7),
+        "price": decimal.Decimal("1.10"),
+        "colour": Colour.RED,
+        "names": {"one"},
+        "point": Point(1.0, math.nan),
+        "array": Scalar([1, [2.5, math.inf]]),
+        "tuple": (1, None),
+        "numbers": {1: "one"},
+    }
+    task.append(events.variables(**values))
+    assert task.state("/variables") == {
+        "at": "2026-01-02T03:04:05+00:00",
+        "day": "2026-01-02",
+        "took": 1.5,
+        "path": "a/b",
+        "id": "00000000-0000-0000-0000-000000000007",
+        "price": "1.10",
+        "colour": "red",
+        "names": ["one"],
+        "point": {"x": 1.0, "y": "NaN"},
+        "array": [1, [2.5, "Infinity"]],
+        "tuple": [1, None],
+        "numbers": {"1": "one"},
+    }
+
+
+def test_a_value_without_a_form_is_named_with_its_place(store):
+    task = store.start("t", user="ana")
+    with pytest.raises(milepost.InvalidError, match=r"variables_patched\.patch\.a\[1\]: .*object"):
+        task.append(events.variables(a=[1, object()]))
+    with pytest.raises(milepost.InvalidError, match="a name of a field is a text"):
+        task.append(events.variables(a={(1, 2): 3}))
+    loop = []
+    loop.append(loop)
+    with pytest.raises(milepost.InvalidError, match="contains itself"):
+        task.append(events.variables(a=loop))
+    assert task.head() == store.task("t").head()
+
+
+def test_events_are_given_as_lines_of_json_have_them(store):
+    task = store.start("t", user="ana")
+    task.append({"kind": "message", "role": "user", "content": "one"})
+    task.append(
+        [{"kind": "message", "body": {"role": "user", "content": "two"}}, events.prompt("p")],
+        checkpoint="draft",
+    )
+    assert [event.body["content"] for event in task.events(kinds=["message"])] == ["one", "two"]
+    assert [mark.label for mark in task.checkpoints()] == ["draft"]
+    for wrong in ("hello", None, 7, {"role": "user"}, [1], [("message",)]):
+        with pytest.raises(milepost.InvalidError, match="is no event: one is a pair"):
+            task.append(wrong)
+
+
+def test_errors_of_a_store_on_this_machine_name_no_route(store):
+    with pytest.raises(KeyError) as error:
+        store.task("missing")
+    assert str(error.value) == "there is no task `missing`"
+    with pytest.raises(milepost.InvalidError, match="begins with http"):
+        milepost.connect("foo")
+    assert store.stats()["tasks"] == 0
