@@ -563,6 +563,17 @@ class Task:
             form = json.loads(line)
             yield Checkpoint._of(form["checkpoint"]), form["state"]
 
+    def metrics(self) -> Iterator[dict[str, Any]]:
+        """Returns the metrics of the steps of the lineage, as rows for a data frame.
+
+        A row has the number of the step, the time of its end, and its metrics:
+        `pandas.DataFrame(task.metrics())` is a table.
+        """
+        for event in self.events(kinds=["step_finished"]):
+            body = event.body or {}
+            measured = {name: float(value) for name, value in body.get("metrics", {}).items()}
+            yield {"step": body.get("step"), "time": event.time, **measured}
+
     def fold(self, reducer: Reducer[S], end: int | None = None) -> S:
         """Folds the events of the lineage by a reducer, up to the head or before an offset."""
         state = reducer.initial()

@@ -4,6 +4,7 @@ import dataclasses
 import datetime
 import decimal
 import enum
+import logging
 import math
 import pathlib
 import uuid
@@ -11,7 +12,7 @@ import uuid
 import pytest
 
 import milepost
-from milepost import events
+from milepost import events, logs
 
 
 class Colour(enum.Enum):
@@ -107,3 +108,43 @@ def test_errors_of_a_store_on_this_machine_name_no_route(store):
     with pytest.raises(milepost.InvalidError, match="begins with http"):
         milepost.connect("foo")
     assert store.stats()["tasks"] == 0
+
+
+def test_metrics_are_rows_and_numbers_again(store):
+    task = store.start("t", user="ana")
+    task.append(events.step_finished(1, metrics={"loss": math.nan, "lr": 0.5}))
+    task.append(events.step_finished(2))
+    one, two = task.metrics()
+    assert (one["step"], one["lr"]) == (1, 0.5) and math.isnan(one["loss"])
+    assert set(two) == {"step", "time"}
+
+
+def test_log_records_are_events_and_durable_after_a_flush(store):
+    task = store.start("t", user="ana")
+    handler = logs.Handler(task, logging.INFO)
+    logger = logging.getLogger("test-of-milepost")
+    logger.propagate = False
+    logger.setLevel(logging.DEBUG)
+    logger.addHandler(handler)
+    try:
+        logger.debug("not at this level")
+        for number in range(1_100):
+            logger.info("record %s", number)
+        try:
+            raise ValueError("no disk")
+        except ValueError:
+            logger.exception("it failed")
+        handler.flush()
+        found = [event.data for event in task.events(kinds=["application"])]
+        assert len(found) == 1_101
+        assert found[7] == {"level": "INFO", "logger": logger.name, "message": "record 7"}
+        assert found[-1]["level"] == "ERROR" and "ValueError: no disk" in found[-1]["exception"]
+        # A record that is not appended is told as other handlers tell theirs.
+        told = []
+        handler.handleError = told.append
+        store.delete_task("t")
+        logger.info("late")
+        handler.close()
+        assert [record.getMessage() for record in told] == ["late"]
+    finally:
+        logger.removeHandler(handler)
