@@ -44,9 +44,11 @@ from .values import (
     Checkpoint,
     Diff,
     Event,
+    Hit,
     Lineage,
     Point,
     Step,
+    Summary,
     TaskInfo,
 )
 
@@ -71,6 +73,7 @@ __all__ = [
     "Error",
     "Event",
     "ForkedError",
+    "Hit",
     "InvalidError",
     "Lineage",
     "NotFoundError",
@@ -81,6 +84,7 @@ __all__ = [
     "Run",
     "Step",
     "Store",
+    "Summary",
     "Task",
     "TaskInfo",
     "Ticket",

@@ -24,8 +24,10 @@ from .values import (
     Checkpoint,
     Diff,
     Event,
+    Hit,
     Lineage,
     Point,
+    Summary,
     TaskInfo,
     encoded,
     table,
@@ -147,6 +149,36 @@ class Store:
         """Returns the tasks, newest first; with `prefix` those whose id begins with it, by id."""
         query = {"user": user, "prefix": prefix}
         return t.pages(self._native, TaskInfo._of, "v1", "tasks", **query)
+
+    def summaries(
+        self, q: str | None = None, *, sort: str | None = None, user: str | None = None
+    ) -> Iterator[Summary]:
+        """Returns the tasks with their counts and their usage, the last changed first.
+
+        Args:
+            q: words and conditions, as `rain has:failure`: see docs/HTTP.md.
+            sort: the order, as `-cost`.
+        """
+        query = {"q": q, "sort": sort, "user": user}
+        return t.pages(self._native, Summary._of, "v1", "summaries", **query)
+
+    def search(
+        self,
+        text: str | None = None,
+        *,
+        kinds: Iterable[str] = (),
+        failed: bool = False,
+        user: str | None = None,
+    ) -> Iterator[Hit]:
+        """Returns the events of all tasks that have a text, in upper or lower case.
+
+        Args:
+            kinds: only events of these kinds.
+            failed: only calls and steps that failed.
+        """
+        query = {"text": text, "kind": ",".join(kinds) or None, "user": user}
+        query["failed"] = True if failed else None
+        return t.pages(self._native, Hit._of, "v1", "search", **query)
 
     def delete_task(self, id: str) -> None:
         """Deletes a task with everything in it. It cannot be undone.
@@ -562,6 +594,32 @@ class Task:
         for line in t.lines(self._native, asked):
             form = json.loads(line)
             yield Checkpoint._of(form["checkpoint"]), form["state"]
+
+    def share(
+        self,
+        path: str | PathLike[str],
+        *,
+        redact: bool = True,
+        withhold: Iterable[str] = (),
+        max: int | None = None,
+    ) -> None:
+        """Writes the task into one file of HTML, which shows it without a service.
+
+        Args:
+            path: the file, which is new.
+            redact: withhold events with a text that resembles a secret.
+            withhold: regular expressions: events with a text that matches are withheld, too.
+            max: the most bytes of the file. The longest texts are withheld first.
+
+        Raises:
+            FileExistsError: there is a file at the path.
+        """
+        query = {"redact": redact, "max": max}
+        asked = t.request("GET", "v1", "tasks", self.id, "share", query=query)
+        asked[2].extend(("withhold", one) for one in withhold)
+        page = t.content(self._native, asked)
+        with open(path, "xb") as file:
+            file.write(page)
 
     def metrics(self) -> Iterator[dict[str, Any]]:
         """Returns the metrics of the steps of the lineage, as rows for a data frame.

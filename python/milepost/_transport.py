@@ -77,20 +77,30 @@ def given(**fields: Any) -> dict[str, Any]:
 
 def ask(native: Native, asked: Request) -> Any:
     """Sends a request, and returns the parsed answer."""
-    try:
-        answer = native.call(asked)
-    except errors_module.Error as error:
-        raise in_words(native, error) from None
+    answer = content(native, asked)
     return json.loads(answer) if answer else None
 
 
 async def async_ask(native: Native, asked: Request) -> Any:
     """Sends a request, and returns the parsed answer."""
+    answer = await async_content(native, asked)
+    return json.loads(answer) if answer else None
+
+
+def content(native: Native, asked: Request) -> bytes:
+    """Sends a request, and returns the bytes of the answer."""
     try:
-        answer = await native.start(asked)
+        return native.call(asked)
     except errors_module.Error as error:
         raise in_words(native, error) from None
-    return json.loads(answer) if answer else None
+
+
+async def async_content(native: Native, asked: Request) -> bytes:
+    """Sends a request, and returns the bytes of the answer."""
+    try:
+        return await native.start(asked)
+    except errors_module.Error as error:
+        raise in_words(native, error) from None
 
 
 # What an answer of a service begins and ends with.

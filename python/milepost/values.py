@@ -281,6 +281,69 @@ class TaskInfo:
 
 
 @dataclass(frozen=True)
+class Summary:
+    """A task in a list: what it is about, what it did, and what that took.
+
+    Attributes:
+        title: its first message, or the like.
+        failed: calls and steps that failed.
+        input: tokens of requests, where they were recorded; `None` otherwise.
+        output: tokens of answers.
+        cost: the recorded cost, in `currency`.
+    """
+
+    id: str
+    user: str
+    title: str | None
+    control: str
+    steps: int
+    calls: int
+    failed: int
+    events: int
+    changed: datetime
+    input: int | None = None
+    output: int | None = None
+    cost: float | None = None
+    currency: str | None = None
+
+    @classmethod
+    def _of(cls, form: dict[str, Any]) -> Summary:
+        usage = form.get("usage") or {}
+        counts = {name: int(form[name]) for name in ("steps", "calls", "failed", "events")}
+        tokens = {name: int(usage[name]) for name in ("input", "output") if usage.get(name)}
+        return cls(
+            id=form["id"],
+            user=form["user"],
+            title=form.get("title"),
+            control=form["control"],
+            changed=_time(form["changed_us"]),
+            cost=usage.get("cost"),
+            currency=usage.get("currency"),
+            **counts,
+            **tokens,
+        )
+
+
+@dataclass(frozen=True)
+class Hit:
+    """An event that a search found.
+
+    Attributes:
+        text: its line, as `milepost log` has it.
+    """
+
+    address: str
+    task: str
+    kind: str
+    text: str
+
+    @classmethod
+    def _of(cls, form: dict[str, Any]) -> Hit:
+        row = form["row"]
+        return cls(form["address"], form["task"], row["kind"], row["text"])
+
+
+@dataclass(frozen=True)
 class Change:
     """A change between two states: a JSON pointer, and the values before and after it."""
 

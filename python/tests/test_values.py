@@ -148,3 +148,37 @@ def test_log_records_are_events_and_durable_after_a_flush(store):
         assert [record.getMessage() for record in told] == ["late"]
     finally:
         logger.removeHandler(handler)
+
+
+def test_tasks_are_searched_summed_up_and_shared(store, tmp_path):
+    task = store.start("t", user="ana")
+    usage = {"input": 30, "output": 7, "cost": 0.25, "currency": "USD"}
+    task.append(
+        [
+            events.message("user", "Where is the Slow River?"),
+            events.step_started(1),
+            events.message("assistant", "I look.", usage=usage),
+            events.tool_called("c", "find", {"q": "river"}),
+            events.tool_returned("c", "none", ok=False),
+            events.step_finished(1),
+        ]
+    )
+    other = store.start("other", user="ana")
+    other.append(events.message("user", "key sk-ant-api03-" + "a" * 80))
+    hits = list(store.search("RIVER"))
+    assert [(hit.task, hit.kind) for hit in hits] == [("t", "message"), ("t", "tool_called")]
+    assert "Slow River" in hits[0].text and hits[0].address.startswith("t/0@")
+    assert [hit.kind for hit in store.search(failed=True)] == ["tool_returned"]
+    assert list(store.search("river", kinds=["step_failed"])) == []
+    found = {summary.id: summary for summary in store.summaries()}
+    one = found["t"]
+    assert (one.title, one.steps, one.calls, one.failed) == ("Where is the Slow River?", 1, 1, 1)
+    assert (one.input, one.output, one.cost, one.currency) == (30, 7, 0.25, "USD")
+    assert found["other"].input is None
+    assert [summary.id for summary in store.summaries("slow")] == ["t"]
+    task.share(tmp_path / "t.html")
+    assert (tmp_path / "t.html").read_bytes().startswith(b"<!")
+    with pytest.raises(FileExistsError):
+        task.share(tmp_path / "t.html")
+    other.share(tmp_path / "other.html")
+    assert b"sk-ant-api03" not in (tmp_path / "other.html").read_bytes()

@@ -21,6 +21,7 @@ NAMES = {
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
     "async_sleep": "sleep",
+    "async_content": "content",
     "async_ask": "ask",
     "async_pages": "pages",
     "async_lines": "lines",
