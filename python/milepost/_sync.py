@@ -176,7 +176,8 @@ class Store:
             kinds: only events of these kinds.
             failed: only calls and steps that failed.
         """
-        query = {"text": text, "kind": ",".join(kinds) or None, "user": user}
+        kind = ",".join(kinds) or None
+        query: dict[str, Any] = {"text": text, "kind": kind, "user": user}
         query["failed"] = True if failed else None
         return t.pages(self._native, Hit._of, "v1", "search", **query)
 
