@@ -54,7 +54,9 @@ FRAMEWORKS = {
 }
 
 
-@pytest.mark.parametrize("module", ["__init__", "events", "logs", "reducers", "values", *FRAMEWORKS])
+@pytest.mark.parametrize(
+    "module", ["__init__", "events", "logs", "reducers", "values", *FRAMEWORKS]
+)
 def test_the_examples_of_docstrings_are_right(module):
     if module in FRAMEWORKS:
         pytest.importorskip(FRAMEWORKS[module])
