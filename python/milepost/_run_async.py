@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ._async import AsyncTask
 
 # The application event that holds a result, and the prefixes of idempotency keys. Runs of Rust and
-# JavaScript have the same, so each goes on with a run of another.
+# JavaScript have the same, so each continues with a run of another.
 ONCE = "milepost.once"
 RESULT = "once/"
 GUIDANCE = "guidance/"
@@ -59,7 +59,7 @@ class AsyncRun:
     async def drive(self, work: Callable[[Step], Any]) -> str:
         """Does steps until one calls `end_run`, or the run is stopped. Returns the control then.
 
-        Before each step it waits while the run is paused. After a restore from outside it goes on
+        Before each step it waits while the run is paused. After a restore from outside it continues
         with the step of the restored point: the open step is abandoned, and its appends raise
         `ConflictError`.
 
