@@ -12,7 +12,7 @@ from . import _transport as t
 from ._milepost import Store as Native
 from ._milepost import Ticket
 from ._run_async import AsyncRun
-from .errors import ConflictError, NotFoundError
+from .errors import ConflictError, InvalidError, NotFoundError
 from .events import NewEvent
 from .progress import progress
 from .reducers import Reducer
@@ -139,9 +139,9 @@ class AsyncStore:
             except ConflictError:
                 # Another thread or process was first.
                 task = await self.task(id)
-        if await task.control() in ("idle", "stopped"):
-            await task.control("running")
-        return AsyncRun(task, every)
+        run = AsyncRun(task, every)
+        await run._begin()
+        return run
 
     def tasks(
         self, *, user: str | None = None, prefix: str | None = None
@@ -617,6 +617,8 @@ class AsyncTask:
         Raises:
             FileExistsError: there is a file at the path.
         """
+        if isinstance(withhold, str):
+            raise InvalidError("`withhold` is a list of regular expressions")
         query = {"redact": redact, "max": max}
         asked = t.request("GET", "v1", "tasks", self.id, "share", query=query)
         asked[2].extend(("withhold", one) for one in withhold)
@@ -627,13 +629,16 @@ class AsyncTask:
     async def metrics(self) -> AsyncIterator[dict[str, Any]]:
         """Returns the metrics of the steps of the lineage, as rows for a data frame.
 
-        A row has the number of the step, the time of its end, and its metrics:
-        `pandas.DataFrame(task.metrics())` is a table.
+        A row has the number of the step as `step`, the time of its end as `time`, and its metrics:
+        `pandas.DataFrame(task.metrics())` is a table. Metrics of these two names are `metric.step`
+        and `metric.time`.
         """
         async for event in self.events(kinds=["step_finished"]):
             body = event.body or {}
-            measured = {name: float(value) for name, value in body.get("metrics", {}).items()}
-            yield {"step": body.get("step"), "time": event.time, **measured}
+            row: dict[str, Any] = {"step": body.get("step"), "time": event.time}
+            for name, value in body.get("metrics", {}).items():
+                row[f"metric.{name}" if name in ("step", "time") else name] = float(value)
+            yield row
 
     async def fold(self, reducer: Reducer[S], end: int | None = None) -> S:
         """Folds the events of the lineage by a reducer, up to the head or before an offset."""

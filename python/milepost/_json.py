@@ -13,6 +13,9 @@ from typing import Any
 
 from .errors import InvalidError
 
+# Types whose modules take time to load, by name.
+_AS_TEXT = {("uuid", "UUID"), ("decimal", "Decimal")}
+
 # JSON has no such numbers: the log has them as these texts.
 _TEXTS = {math.inf: "Infinity", -math.inf: "-Infinity"}
 
@@ -27,11 +30,15 @@ def text(value: Any, what: str) -> str:
         return json.dumps(value, allow_nan=False, default=_form)
     except (TypeError, ValueError, RecursionError):
         # Not a number, or a value without a form: this is slower, and knows the place.
-        return json.dumps(_converted(value, what, 0), allow_nan=False)
+        converted = _converted(value, what, 0)
+        try:
+            return json.dumps(converted, allow_nan=False)
+        except ValueError as error:
+            raise InvalidError(f"{what}: {error}") from None
 
 
 # Levels of lists and objects: what the log takes, and no more.
-_DEPTH = 120
+_DEPTH = 100
 
 
 def _converted(value: Any, place: str, depth: int) -> Any:
@@ -50,7 +57,7 @@ def _converted(value: Any, place: str, depth: int) -> Any:
         return [_converted(one, f"{place}[{n}]", depth + 1) for n, one in enumerate(value)]
     try:
         form = _form(value)
-    except TypeError as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise InvalidError(f"{place}: {error}") from None
     return _converted(form, place, depth + 1)
 
@@ -59,6 +66,8 @@ def _name(name: Any, place: str) -> str:
     if isinstance(name, (str, int, float)) or name is None:
         # As json.dumps has it.
         return name if isinstance(name, str) else json.dumps(name)
+    if hasattr(name, "dtype") and hasattr(name, "tolist"):
+        return _name(name.tolist(), place)
     raise InvalidError(f"{place}: a name of a field is a text, and not {type(name).__name__}")
 
 
@@ -70,13 +79,16 @@ def _form(value: Any) -> Any:
         return value.total_seconds()
     if isinstance(value, PathLike):
         return fsdecode(value)
-    # By name: these modules take time to load.
-    if (type(value).__module__, type(value).__name__) in (("uuid", "UUID"), ("decimal", "Decimal")):
+    if any((one.__module__, one.__name__) in _AS_TEXT for one in type(value).__mro__):
         return str(value)
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, (set, frozenset)):
-        return list(value)
+        # In one order: a repeated append under a key has the same bytes.
+        try:
+            return sorted(value)
+        except TypeError:
+            return sorted(value, key=repr)
     if isinstance(value, Mapping):
         return dict(value)
     if is_dataclass(value) and not isinstance(value, type):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from . import _transport as t
 from . import events as e
-from .errors import ConflictError, Error
+from .errors import ConflictError, Error, NotFoundError
 from .events import NewEvent
-from .values import Appended, Checkpoint, Step
+from .values import Appended, Checkpoint, Event, Step
 
 if TYPE_CHECKING:
     from ._async import AsyncTask
@@ -24,6 +25,9 @@ GUIDANCE = "guidance/"
 
 # Seconds between two looks at a paused run.
 PAUSE = 0.2
+
+# A head that no lineage has: an append that expects it tells whether its key was used.
+NOWHERE = 10**15
 
 
 class AsyncRun:
@@ -38,13 +42,16 @@ class AsyncRun:
         self._unmarked = 0
         # The activation that the open step began on: a restore, an undo and a switch make another.
         self._epoch: str | None = None
-        # Guidance that ended steps have read, and that was returned since.
-        self._read: int | None = None
+        # Guidance that was returned, that ended steps have read, and the activation it is of.
         self._returned = 0
-        # Results of `once` of an activation, read up to an offset.
-        self._results: dict[str, Any] = {}
+        self._settled = 0
+        self._guided: str | None = None
+        # Events with results of `once` of an activation, by their keys, read up to an offset.
+        self._results: dict[str, Event] = {}
         self._of: str | None = None
         self._next = 0
+        self._reads = t.async_lock()
+        self._works: dict[str, Any] = {}
 
     @property
     def task(self) -> AsyncTask:
@@ -53,6 +60,9 @@ class AsyncRun:
 
     async def _form(self) -> dict[str, Any]:
         return await self._task._ask("GET")
+
+    async def _now(self) -> str:
+        return (await self._form())["epoch"]
 
     # The loop
 
@@ -66,28 +76,41 @@ class AsyncRun:
         Raises:
             Exception: what `work` raised, after it is recorded as the failure of the step.
         """
-        known: str | None = None
+        known = await self._now()
+        is_restored = is_done = False
         while True:
             control = await self._unpaused()
-            epoch = (await self._form())["epoch"]
-            is_restored, known = known not in (None, epoch), epoch
+            epoch = await self._now()
+            if epoch != known:
+                known, is_restored, is_done = epoch, True, False
+                continue
+            if control == "idle" and is_restored:
+                await self._begin()
+                continue
             if control != "running":
-                if control == "idle" and is_restored:
-                    await self._task.control("running")
-                    continue
                 return control
+            is_restored = False
+            if is_done:
+                try:
+                    await self.end()
+                except ConflictError:
+                    # It was paused or stopped meanwhile.
+                    continue
+                return "idle"
             try:
                 async with self.step() as step:
                     result = work(step)
                     if hasattr(result, "__await__"):
                         result = await result
-            except Exception:
-                if (await self._form())["epoch"] == known:
+            except Exception as error:
+                try:
+                    epoch = await self._now()
+                except Error:
+                    raise error from None
+                if epoch == known:
                     raise
                 continue
-            if step.ends_run:
-                await self.end()
-                return "idle"
+            is_done = step.ends_run
 
     @asynccontextmanager
     async def step(self) -> AsyncIterator[Step]:
@@ -96,31 +119,42 @@ class AsyncRun:
         The end has the metrics and the result that the block gave to the step, and a checkpoint
         with the label `step-N`. An exception is recorded as the failure of the step.
         """
+        epoch = await self._now()
         step = Step(await self.next_step())
-        self._epoch = (await self._form())["epoch"]
-        self._read = None
+        self._epoch = epoch
         try:
             await self.append(e.step_started(step.number))
             try:
                 yield step
             except Exception as error:
                 # The error of the step counts, whether it can be recorded or not.
-                with contextlib.suppress(Error):
-                    await self.append(e.step_failed(step.number, str(error) or repr(error)))
+                with contextlib.suppress(Exception):
+                    failed = e.step_failed(step.number, str(error) or repr(error))
+                    await self.append(failed, checkpoint=self._mark(step, None, "failure"))
                 raise
             await self._finish(step)
+        except BaseException:
+            # Guidance that it read is returned again.
+            self._guided = None
+            raise
         finally:
             self._epoch = None
 
     async def _finish(self, step: Step) -> None:
         self._unmarked += 1
         is_due = self._every is not None and self._unmarked >= self._every
-        mark = t.mark(f"step-{step.number}") if is_due else None
-        has_read = self._read is not None and self._returned > self._read
+        mark = self._mark(step, f"step-{step.number}", None) if is_due else None
+        has_read = self._guided == self._epoch and self._returned > self._settled
         key = f"{GUIDANCE}{self._returned}" if has_read else None
         ended = e.step_finished(step.number, result=step.result, metrics=step.metrics or None)
         await self.append(ended, checkpoint=mark, key=key)
+        self._settled = self._returned
         self._unmarked = 0 if is_due else self._unmarked
+
+    def _mark(self, step: Step, label: str | None, status: str | None) -> dict[str, Any] | None:
+        if self._every is None:
+            return None
+        return t.mark(label, status, "step", {"step": step.number})
 
     async def next_step(self) -> int:
         """Returns the number of the next step, from 1.
@@ -141,12 +175,32 @@ class AsyncRun:
         """Ends the run. `store.resume` begins it again."""
         await self._task.control("idle")
 
+    async def _begin(self) -> None:
+        """Begins the run unless it is running or paused."""
+        if await self._task.control() not in ("idle", "stopped"):
+            return
+        try:
+            await self._task.control("running")
+        except ConflictError:
+            # Another program may have begun it.
+            if await self._task.control() in ("idle", "stopped"):
+                raise
+
     async def _unpaused(self) -> str:
         while (control := await self._task.control()) == "paused":
             await t.async_sleep(PAUSE)
         return control
 
     # Within a step
+
+    async def _lineage(self) -> AsyncTask:
+        """Returns the task on its active lineage, unless it was restored since the step began."""
+        form = await self._form()
+        if self._epoch not in (None, form["epoch"]):
+            raise ConflictError(
+                f"`{self._task.id}` was restored while a step ran: begin the next step"
+            )
+        return self._task.on(form["active"])
 
     async def append(
         self,
@@ -160,28 +214,18 @@ class AsyncRun:
         Raises:
             ConflictError: the task was restored since, or the key was used for other events.
         """
-        given = events if isinstance(events, (tuple, Mapping)) else list(events)
-        while True:
-            form = await self._form()
-            if self._epoch not in (None, form["epoch"]):
-                raise ConflictError(
-                    f"`{self._task.id}` was restored while a step ran: begin the next step"
-                )
-            head = int(form["head"])
-            lineage = self._task.on(form["active"])
-            try:
-                return await lineage.append(
-                    given, checkpoint=checkpoint, key=key, expected_head=head
-                )
-            except ConflictError as error:
-                # Another program appended in between, such as guidance.
-                if error.head in (None, head):
-                    raise
+        lineage = await self._lineage()
+        return await lineage.append(events, checkpoint=checkpoint, key=key)
 
     async def checkpoint(self, label: str | None = None) -> Checkpoint:
-        """Marks a checkpoint at the head."""
+        """Marks a checkpoint at the head.
+
+        Raises:
+            ConflictError: the task was restored since the open step began.
+        """
+        marked = await (await self._lineage()).checkpoint(label)
         self._unmarked = 0
-        return await self._task.checkpoint(label)
+        return marked
 
     async def state(self, pointer: str | None = None) -> Any:
         """Returns the state at the head, or the part of it at a JSON pointer."""
@@ -194,54 +238,82 @@ class AsyncRun:
         it is returned again.
         """
         given = await self._task.state("/guidance") or []
-        if self._read is None:
-            self._read = 0
-            async for event in self._task.events(kinds=["step_finished"]):
-                key = event.key or ""
-                if key.startswith(GUIDANCE) and key[len(GUIDANCE) :].isdigit():
-                    self._read = min(int(key[len(GUIDANCE) :]), len(given))
-            self._returned = self._read
+        epoch = await self._now()
+        if self._guided != epoch:
+            read = len(given)
+            while read > 0 and not await self._is_used(f"{GUIDANCE}{read}"):
+                read -= 1
+            self._settled = self._returned = read
+            self._guided = epoch
         new = given[self._returned :]
-        self._returned = len(given)
+        self._returned = max(self._returned, len(given))
         return new
+
+    async def _is_used(self, key: str) -> bool:
+        """Returns whether an event of the lineage has a key, also if a cleanup removed it."""
+        try:
+            await self._task.append(e.step_finished(0), key=key, expected_head=NOWHERE)
+        except ConflictError as error:
+            return error.head is None
+        return True
 
     async def once(self, key: str, work: Callable[[], Any]) -> Any:
         """Does work once for a key, and returns its result; later calls return the first result.
 
-        The result is recorded on the lineage, and must be bytes or a value of JSON. After a restore
-        to an earlier point the work is done again, and so it is if the process dies between the
-        work and the record: pass the key to the other system, too, if it must not be repeated.
+        Calls with the same key wait for each other. The result is recorded on the lineage, and must
+        be bytes or a value of JSON. After a restore to an earlier point the work is done again, and
+        so it is if the process dies between the work and the record: pass the key to the other
+        system, too, if it must not be repeated.
+
+        Raises:
+            NotFoundError: the work was done, and a cleanup or an erasure removed its result.
         """
         stored = f"{RESULT}{key}"
-        await self._read_results()
-        if stored in self._results:
-            return self._results[stored]
-        for known in await self._task.attached(f"once:{key}"):
-            if known.writer == "once":
-                return known.data
-        result = work()
-        if hasattr(result, "__await__"):
-            result = await result
-        try:
-            await self.append(e.application(ONCE, result), key=stored)
-        except ConflictError:
-            # Another program did the work at the same time: its result counts.
-            await self._read_results()
-            if stored not in self._results:
-                raise
-        await self._read_results()
-        return self._results[stored]
+        async with self._works.setdefault(key, t.async_lock()):
+            found = await self._result(stored)
+            if found is not None:
+                return found[0]
+            for known in await self._task.attached(f"once:{key}"):
+                if known.writer == "once":
+                    return known.data
+            result = work()
+            if hasattr(result, "__await__"):
+                result = await result
+            try:
+                await self.append(e.application(ONCE, result), key=stored)
+            except ConflictError:
+                # Another program did the work at the same time: its result counts.
+                found = await self._result(stored)
+                if found is None:
+                    raise
+                return found[0]
+            found = await self._result(stored)
+            if found is None:
+                raise ConflictError(f"`{self._task.id}` was restored while `{key}` was done")
+            return found[0]
 
-    async def _read_results(self) -> None:
-        form = await self._form()
-        if self._of != form["epoch"]:
-            self._results, self._of, self._next = {}, form["epoch"], 0
-        head = int(form["head"])
-        lineage = self._task.on(form["active"])
-        async for event in lineage.events(self._next, head, kinds=["application"]):
-            if event.key is not None and event.key.startswith(RESULT):
-                self._results[event.key] = event.data
-        self._next = head
+    async def _result(self, key: str) -> tuple[Any] | None:
+        """Returns the recorded result of a key. `None` if the work was not done."""
+        async with self._reads:
+            form = await self._form()
+            if self._of != form["epoch"]:
+                self._results, self._of, self._next = {}, form["epoch"], 0
+            head = int(form["head"])
+            lineage = self._task.on(form["active"])
+            async for event in lineage.events(self._next, head, kinds=["application"]):
+                if event.key is not None and event.key.startswith(RESULT):
+                    self._results[event.key] = event
+            self._next = head
+        event = self._results.get(key)
+        if event is None:
+            if await self._is_used(key):
+                raise NotFoundError(f"the result of `{key}` was removed by a cleanup")
+            return None
+        if event.body is None:
+            raise NotFoundError(f"the result of `{key}` was erased")
+        if event.name != ONCE:
+            raise ConflictError(f"the key `{key}` was used for another event")
+        return (copy.deepcopy(event.data),)
 
     def __repr__(self) -> str:
         return f"<milepost.{type(self).__name__} of {self._task.id}>"

@@ -57,6 +57,30 @@ def _text(value: Any) -> str:
     return str(value)
 
 
+def lock() -> Any:
+    """Returns a lock."""
+    import threading
+
+    return threading.Lock()
+
+
+def async_lock() -> Any:
+    """Returns a lock."""
+    import asyncio
+
+    return asyncio.Lock()
+
+
+def no_awaitable(result: Any) -> None:
+    """Refuses the result of work that is for asyncio."""
+    if hasattr(result, "__await__"):
+        if hasattr(result, "close"):
+            result.close()
+        raise errors_module.InvalidError(
+            "the work is async: milepost.open_async gives stores whose runs await it"
+        )
+
+
 def sleep(seconds: float) -> None:
     """Waits."""
     time.sleep(seconds)

@@ -15,10 +15,14 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from typing import TYPE_CHECKING
 
 from . import events
 from ._milepost import Ticket
 from ._sync import Task
+
+if TYPE_CHECKING:
+    from ._async import AsyncTask
 
 # Appends that may wait for the disk at once.
 _WAITING = 1_000
@@ -33,7 +37,7 @@ class Handler(logging.Handler):
     returns. A record that cannot be appended goes to `handleError`, as in other handlers.
     """
 
-    def __init__(self, task: Task, level: int = logging.NOTSET) -> None:
+    def __init__(self, task: Task | AsyncTask, level: int = logging.NOTSET) -> None:
         super().__init__(level)
         self._task = task
         self._waiting: deque[tuple[Ticket, logging.LogRecord]] = deque()
@@ -46,7 +50,7 @@ class Handler(logging.Handler):
                 self._waiting.append((self._task.submit(event), record))
             else:
                 # Requests to another process may overtake each other.
-                self._task.append(event)
+                self._task.submit(event).wait()
         except Exception:
             self.handleError(record)
         while len(self._waiting) > _WAITING:

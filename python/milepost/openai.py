@@ -34,23 +34,23 @@ class MilepostSession(SessionABC):
     """Keeps the items of a session in a task of a store.
 
     Args:
-        store: the store, of `milepost.open_async`.
         session_id: the id of the session. The id of its task is `openai:` and this id, at most 200
-            bytes together. Sessions of the SDK have it first, so either order is accepted.
+            bytes together.
+        store: the store, of `milepost.open_async`. It may come first, as in the other adapters.
         session_settings: the settings, such as the limit of `get_items`.
     """
 
     def __init__(
         self,
-        store: AsyncStore | str,
         session_id: str | AsyncStore,
+        store: AsyncStore | str,
         *,
         session_settings: SessionSettings | dict[str, Any] | None = None,
     ) -> None:
         if isinstance(store, str):
-            store, session_id = session_id, store
+            session_id, store = store, session_id
         if isinstance(store, str) or not isinstance(session_id, str):
-            raise InvalidError("MilepostSession takes a store of milepost.open_async and an id")
+            raise InvalidError("MilepostSession takes an id and a store of milepost.open_async")
         self.session_id = session_id
         settings = SessionSettings() if session_settings is None else session_settings
         self.session_settings: SessionSettings | None = coerce_session_settings(settings)

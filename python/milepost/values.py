@@ -119,7 +119,11 @@ class Event:
         if isinstance(data, dict) and data.keys() == {"base64"}:
             import base64
 
-            return base64.b64decode(data["base64"])
+            try:
+                return base64.b64decode(data["base64"], validate=True)
+            except (TypeError, ValueError):
+                # An object of the program that only looks like bytes.
+                return data
         return data
 
 

@@ -1,5 +1,7 @@
 """Runs: the loop, after kills, failures, pauses and restores."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 import milepost
@@ -136,8 +138,8 @@ def test_work_is_done_once_on_a_lineage(store):
     key = next(event for event in run.task.events(kinds=["application"])).key
     assert key == "once/to-bob"
     # A result of `Task.once` counts, too.
-    store.task("mail").once("of a task", lambda: 7)
-    assert run.once("of a task", send) == 7
+    store.task("mail").once("of-a-task", lambda: 7)
+    assert run.once("of-a-task", send) == 7
     store.restore("mail@0")
     assert run.once("to-bob", send) == {"id": 2}
 
@@ -168,3 +170,102 @@ async def test_a_run_for_asyncio_is_the_same(async_store):
     assert await run.drive(work) == "idle"
     assert seen == [1, 2, 2]
     assert await run.next_step() == 3
+
+
+def test_a_run_that_a_cleanup_trimmed_continues_and_repeats_no_work(store):
+    run = store.resume("essay", user="ana")
+    store.task("essay").guide("shorter")
+    done = []
+    for number in range(4):
+        with run.step():
+            run.new_guidance()
+            run.once(f"k{number}", lambda: done.append(1))
+    marks = [mark.id for mark in run.task.checkpoints()]
+    store.clean_up("essay", marks[1:])
+    again = store.resume("essay")
+    with again.step() as step:
+        assert step.number == 5 and again.new_guidance() == []
+    try:
+        again.once("k0", lambda: done.append(2))
+    except milepost.NotFoundError as error:
+        assert "removed by a cleanup" in str(error)
+    assert 2 not in done
+
+
+def test_guidance_outside_of_a_step_counts_as_read_with_the_next_one(store):
+    run = store.resume("essay", user="ana")
+    store.task("essay").guide("one")
+    assert [one["text"] for one in run.new_guidance()] == ["one"]
+    with run.step():
+        pass
+    assert run.new_guidance() == []
+    assert store.resume("essay").new_guidance() == []
+
+
+def test_a_pause_a_stop_or_a_restore_during_the_last_step_counts(store, monkeypatch):
+    task = store.start("essay", user="ana")
+    monkeypatch.setattr("milepost._transport.sleep", lambda _: task.control("running"))
+
+    def paused(step):
+        task.control("paused")
+        step.end_run()
+
+    assert store.resume("essay").drive(paused) == "idle"
+
+    def stopped(step):
+        task.control("stopped")
+        step.end_run()
+
+    assert store.resume("essay").drive(stopped) == "stopped"
+    seen = []
+
+    def restored(step):
+        seen.append(step.number)
+        if len(seen) == 1:
+            store.restore("essay@step-1")
+        step.end_run()
+
+    assert store.resume("essay").drive(restored) == "idle"
+    assert seen == [3, 2]
+
+
+def test_starters_and_calls_at_once_do_not_disturb_each_other(store):
+    with ThreadPoolExecutor(8) as pool:
+        runs = list(pool.map(lambda _: store.resume("essay", user="ana"), range(16)))
+        calls = []
+        results = pool.map(lambda _: runs[0].once("k", lambda: calls.append(1) or "x"), range(16))
+        assert set(results) == {"x"} and len(calls) == 1
+
+
+def test_what_once_returns_is_what_was_recorded(store):
+    run = store.resume("essay", user="ana")
+    assert run.once("like bytes".replace(" ", "-"), lambda: {"base64": 5}) == {"base64": 5}
+    run.once("list", lambda: [1]).append(2)
+    assert run.once("list", list) == [1]
+    run.append(events.application("mine", 1), key="once/mine")
+    with pytest.raises(milepost.ConflictError, match="another event"):
+        run.once("mine", list)
+    if not store.is_local:
+        with pytest.raises(milepost.InvalidError):
+            run.once("with a blank", lambda: pytest.fail("the work was done"))
+
+
+def test_work_for_asyncio_is_refused_where_nothing_awaits_it(store):
+    async def work(step):
+        step.end_run()
+
+    run = store.resume("essay", user="ana")
+    with pytest.raises(milepost.InvalidError, match="is async"):
+        run.drive(work)
+    assert steps(run.task) == []
+
+
+def test_marks_name_their_step_and_a_failure(store):
+    run = store.resume("essay", user="ana")
+    with pytest.raises(ValueError), run.step():
+        raise ValueError("no")
+    with run.step():
+        pass
+    good, bad = run.task.checkpoints()
+    assert (good.label, good.status, good.metadata["step"]) == ("step-1", "success", 1)
+    assert (bad.status, bad.metadata["step"]) == ("failure", 1)

@@ -22,6 +22,7 @@ NAMES = {
     "__aexit__": "__exit__",
     "async_sleep": "sleep",
     "async_content": "content",
+    "async_lock": "lock",
     "async_ask": "ask",
     "async_pages": "pages",
     "async_lines": "lines",
@@ -58,9 +59,8 @@ def sync(name: str) -> str:
     text = "".join(lines)
     # An append waits in place of its ticket.
     text = re.sub(r"added = self\._native\.submit\(", "added = self._native.append(", text)
-    text = re.sub(
-        r"        if hasattr\(result, \"__await__\"\):\n            result = result\n", "", text
-    )
+    waits = r"^( *)if hasattr\(result, \"__await__\"\):\n +result = result\n"
+    text = re.sub(waits, r"\1t.no_awaitable(result)\n", text, flags=re.MULTILINE)
     what = MADE[name][1]
     head = f'"""{what} for programs without asyncio. Made of `{name}` by `tools/sync.py`."""'
     return head + text[text.index("\n\n") :]
