@@ -302,16 +302,16 @@ class Run:
                 if event.key is not None and event.key.startswith(RESULT):
                     self._results[event.key] = event
             self._next = head
-        event = self._results.get(key)
-        if event is None:
+        recorded = self._results.get(key)
+        if recorded is None:
             if self._is_used(key):
                 raise NotFoundError(f"the result of `{key}` was removed by a cleanup")
             return None
-        if event.body is None:
+        if recorded.body is None:
             raise NotFoundError(f"the result of `{key}` was erased")
-        if event.name != ONCE:
+        if recorded.name != ONCE:
             raise ConflictError(f"the key `{key}` was used for another event")
-        return (copy.deepcopy(event.data),)
+        return (copy.deepcopy(recorded.data),)
 
     def __repr__(self) -> str:
         return f"<milepost.{type(self).__name__} of {self._task.id}>"
