@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, NamedTuple
 
 
 def _time(us: Any) -> datetime:
@@ -284,8 +284,7 @@ class TaskInfo:
         )
 
 
-@dataclass(frozen=True)
-class Summary:
+class Summary(NamedTuple):
     """A task in a list: what it is about, what it did, and what that took.
 
     Attributes:
@@ -328,8 +327,7 @@ class Summary:
         )
 
 
-@dataclass(frozen=True)
-class Hit:
+class Hit(NamedTuple):
     """An event that a search found.
 
     Attributes:
@@ -416,7 +414,6 @@ class Blame:
         return table(["point", "event", "time", "before", "after"], rows)
 
 
-@dataclass
 class Step:
     """A step of a run that is being worked on.
 
@@ -427,10 +424,14 @@ class Step:
         ends_run: whether the run ends with this step.
     """
 
-    number: int
-    metrics: dict[str, float] = field(default_factory=dict)
-    result: Any = None
-    ends_run: bool = False
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.metrics: dict[str, float] = {}
+        self.result: Any = None
+        self.ends_run = False
+
+    def __repr__(self) -> str:
+        return f"<milepost.Step {self.number}>"
 
     def end_run(self) -> None:
         """Ends the run with this step."""
