@@ -521,8 +521,9 @@ class Task:
     def once(self, key: str, work: Callable[[], Any]) -> Any:
         """Does work once for a key, and returns its result; later calls return the first result.
 
-        The result is recorded as an application event `once`, and must be a value of JSON. A crash
-        before that leaves the work to be done again.
+        The result is attached to the task under the alias `once:KEY`, and must be a value of JSON. A
+        crash before that leaves the work to be done again. A restore does not: `Run.once` records
+        the result on the lineage.
         """
         alias = f"once:{key}"
         for known in self.attached(alias):

@@ -99,8 +99,8 @@ impl Needle {
     }
 }
 
-/// Returns the first text of a body, as JSON, that matches. Numbers that no `f64` holds, and halves
-/// of characters, are JSON that cannot be taken apart: then it is the whole JSON.
+/// Returns the first text of a body, given as JSON, that matches. If the JSON has a number that no
+/// `f64` holds, or half of a surrogate pair, the whole JSON is matched in place of its texts.
 fn matching(pattern: &Regex, body: &str) -> Option<String> {
     match serde_json::from_str(body) {
         Ok(value) => text_in(pattern, &value),

@@ -7,6 +7,7 @@ use milepost::Body;
 use milepost::reading::Items;
 use milepost::reading::row;
 use milepost_api::{EventForm, LineageForm, TaskForm};
+use milepost_service::reader::is_failed;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -104,15 +105,6 @@ impl SearchArgs {
             (_, true) => Needle::pattern(text).map(Some),
             _ => Ok(Some(Needle::new(text))),
         }
-    }
-}
-
-/// Returns `true` for a step or a call that failed.
-fn is_failed(body: &Body) -> bool {
-    match body {
-        Body::StepFailed(_) => true,
-        Body::ToolReturned(returned) => !returned.ok,
-        _ => false,
     }
 }
 
@@ -214,6 +206,7 @@ impl Found<'_> {
         let is_of_kind = asked.kind.is_empty()
             || asked.kind.iter().any(|kind| *kind == event.kind)
             || bodies.iter().any(|body| asked.kind.iter().any(|kind| kind == body.kind_name()));
+        // Each body is looked at, since a call is kept for its result.
         let is_of_tool =
             asked.tool.is_none() || bodies.iter().filter(|body| self.is_of_tool(body)).count() > 0;
         let is_failed = !asked.failed || bodies.iter().any(|body| is_failed(body));

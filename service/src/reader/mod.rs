@@ -28,7 +28,7 @@ use parking_lot::Mutex;
 pub use hits::HitsRequest;
 pub use overviews::SeriesAxis;
 pub use rows::RowsRequest;
-pub use search::EventSearch;
+pub use search::{EventSearch, is_failed};
 pub use turns::{TurnPlace, TurnsRequest};
 
 /// The longest time for which a request reads, in microseconds.

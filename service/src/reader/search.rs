@@ -69,7 +69,8 @@ impl EventSearch {
             let items = event.body.as_ref().map(Items::of).unwrap_or_default();
             items.bodies.iter().any(|body| is_named(body.kind_name()))
         };
-        is_of_kind && (!self.failed || is_failed(event)) && self.has(event)
+        let has_failed = || event.body.as_ref().is_some_and(is_failed);
+        is_of_kind && (!self.failed || has_failed()) && self.has(event)
     }
 
     /// Returns `true` if an event has the text.
@@ -88,12 +89,8 @@ impl EventSearch {
 }
 
 /// Returns `true` for a failed call or step.
-fn is_failed(event: &Event) -> bool {
-    match &event.body {
-        Some(Body::StepFailed(_)) => true,
-        Some(Body::ToolReturned(returned)) => !returned.ok,
-        _ => false,
-    }
+pub fn is_failed(body: &Body) -> bool {
+    matches!(body, Body::StepFailed(_)) || matches!(body, Body::ToolReturned(it) if !it.ok)
 }
 
 /// Returns `true` if a kind of events has this name.
