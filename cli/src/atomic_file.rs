@@ -52,7 +52,9 @@ impl WholeFile {
         let beside = tempfile::Builder::new()
             .prefix(".milepost-")
             .suffix(".part")
-            .tempfile_in(folder_of(&place))?;
+            .tempfile_in(folder_of(&place))
+            // Its own message names the temporary file.
+            .map_err(|error| io::Error::from(error.kind()))?;
         if let Some(there) = there {
             let mode = there.permissions().mode() & 0o777;
             beside.as_file().set_permissions(Permissions::from_mode(mode))?;

@@ -56,7 +56,7 @@ const WORDS: [(&[&str], &str); 14] = [
 ];
 
 /// Words and options that a command does not take, and the words that do it.
-const OPTIONS: [(&str, &[&str], &str); 7] = [
+const OPTIONS: [(&str, &[&str], &str); 15] = [
     ("log", &["--tail", "--head"], "`milepost log TASK -n 5` prints the last steps"),
     ("log", &["--failed", "--errors"], "`milepost log TASK --kind step_failed` has failed steps"),
     ("state", &["--jq", "--query", "--path"], "`milepost state ADDRESS --json` prints it for `jq`"),
@@ -68,6 +68,14 @@ const OPTIONS: [(&str, &[&str], &str); 7] = [
     ("ui", &["--port", "-p", "--host"], "`milepost ui --listen 127.0.0.1:0` takes a free port"),
     ("stats", &[""], "`milepost tasks PATTERN` has the steps, tokens and cost of a task"),
     ("cleanup", &[""], "`milepost cleanup --task TASK --keep 10` is for one task"),
+    ("demo", &[""], "`milepost show demo@LABEL` is a point of its run, as in `demo@iteration-500`"),
+    ("capture", &["--dir", "--files"], "`milepost capture DIR --task TASK` captures a folder"),
+    ("bisect", &["--dir"], "`milepost bisect TASK --files DIR --run -- COMMAND` has the files"),
+    ("mark", &["--label", "-l", "--name"], "`milepost mark TASK LABEL` has the label as a word"),
+    ("record", &["--name", "--as", "--id"], "`milepost record FILE --task TASK` names the task"),
+    ("restore", &["--to"], "`milepost restore ADDRESS` names the point as a word"),
+    ("rewind", &["--limit", "-n", "--last"], "`milepost rewind --list` lists all prompts"),
+    ("", &["--format", "--output-format", "-o"], "`milepost tasks --json` prints JSON, as all do"),
 ];
 
 /// Returns the failure for words of a command line whose meaning is known: a word or an option that
@@ -103,7 +111,8 @@ fn unknown_argument(error: &clap::Error, command: &str, words: &[OsString]) -> O
             word => word == given,
         })
     };
-    let known = OPTIONS.iter().find(|(of, words, _)| *of == name && is_of(words));
+    let known =
+        OPTIONS.iter().find(|(of, words, _)| (*of == name || of.is_empty()) && is_of(words));
     let hint = match known {
         Some((_, _, hint)) => (*hint).to_owned(),
         None if error.get(ContextKind::SuggestedArg).is_some() => return None,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use data_encoding::HEXLOWER;
-use hmac::{Hmac, Mac as _};
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Client, Url, redirect};
 use sha2::Sha256;

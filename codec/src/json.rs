@@ -29,7 +29,7 @@ impl Json {
         check_depth(&text)?;
         RawValue::from_string(text)
             .map(Self)
-            .map_err(|e| Error::invalid(format!("not JSON: {e}")).with_source(e))
+            .map_err(|e| Error::invalid(format!("not JSON: {}", json_reason(&e))).with_source(e))
     }
 
     /// Serializes a value.
@@ -182,6 +182,40 @@ impl<'de, C> BorrowDecode<'de, C> for Json {
     ) -> Result<Self, DecodeError> {
         Self::decode(decoder)
     }
+}
+
+/// Returns the reason of an error in words of JSON, where serde has names of types of Rust, and the
+/// place in the text.
+///
+/// ```
+/// let error = serde_json::from_str::<u64>("\"x\"").unwrap_err();
+/// let reason = milepost_codec::json_reason(&error);
+/// assert_eq!(reason, "invalid type: string \"x\", expected a whole number at line 1 column 3");
+/// ```
+pub fn json_reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let Some(at) = text.rfind("expected ") else {
+        return text;
+    };
+    let (before, expected) = text.split_at(at);
+    let (what, place) = match expected.find(" at line ") {
+        Some(place) => expected.split_at(place),
+        None => (expected, ""),
+    };
+    let words = match what {
+        // A letter that begins `null`, `true` or `false`.
+        "expected ident" => "a word that is not `null`, `true` or `false`",
+        "expected u8" | "expected u16" | "expected u32" | "expected u64" | "expected usize" => {
+            "expected a whole number"
+        }
+        "expected i32" | "expected i64" => "expected a whole number",
+        "expected f32" | "expected f64" => "expected a number",
+        "expected a sequence" => "expected a list",
+        "expected a map" => "expected an object",
+        _ if what.starts_with("expected struct ") => "expected an object",
+        _ => what,
+    };
+    format!("{before}{words}{place}")
 }
 
 #[cfg(test)]

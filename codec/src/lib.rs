@@ -91,7 +91,7 @@ pub use id::{
     CheckpointId, ChunkId, Epoch, Hash, Head, LineageId, LogId, LogKind, Offset, Origin, RestoreId,
     Seed, Seq, StoreId, TaskNo,
 };
-pub use json::{JSON_DEPTH_MAX, Json};
+pub use json::{JSON_DEPTH_MAX, Json, json_reason};
 pub use key::StoreKey;
 pub use limits::{
     ALIASES_BYTES_MAX, ID_MAX, METADATA_MAX, NAME_MAX, TEXT_MAX, bounded, check_size,

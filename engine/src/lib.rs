@@ -210,7 +210,8 @@ pub mod limits {
 /// Helpers that the other crates of Milepost share.
 #[doc(hidden)]
 pub mod internals {
-    pub use milepost_codec::check_size;
+    pub use crate::handles::lineage::engine_of;
+    pub use milepost_codec::{check_size, json_reason};
     pub use milepost_store::entropy::{Entropy, new_secret};
     pub use milepost_store::files::own::check_store;
     pub use milepost_store::files::{

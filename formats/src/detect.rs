@@ -69,6 +69,10 @@ pub fn from_content(start: &[u8]) -> Option<Format> {
     }
     let start = trimmed(start);
     if let Some(list) = start.strip_prefix(b"[") {
+        if !trimmed(list).starts_with(b"{") {
+            // A list of other values is no run.
+            return None;
+        }
         let fields = Fields::of(list);
         return Some(match fields.has("role") || fields.has("messages") {
             true => Format::OpenAi,

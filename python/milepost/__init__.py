@@ -16,7 +16,7 @@ import weakref
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
-from . import events
+from . import events, policies
 from ._milepost import Store as _Native
 from ._milepost import Ticket, __version__
 from ._run import Run
@@ -97,6 +97,7 @@ __all__ = [
     "mark",
     "open",
     "open_async",
+    "policies",
 ]
 
 

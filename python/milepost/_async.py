@@ -12,8 +12,9 @@ from . import _transport as t
 from ._milepost import Store as Native
 from ._milepost import Ticket
 from ._run_async import AsyncRun
-from .errors import ConflictError, InvalidError, NotFoundError
+from .errors import ConflictError, Error, InvalidError, NotFoundError
 from .events import NewEvent
+from .policies import Policy
 from .progress import progress
 from .reducers import Reducer
 from .values import (
@@ -120,6 +121,9 @@ class AsyncStore:
         user: str | None = None,
         initial: Any = None,
         every: int | None = 1,
+        policy: Policy | None = None,
+        autosave: float | None = 300.0,
+        held_bytes: int = 16 << 20,
     ) -> AsyncRun:
         """Opens the run of a task, and begins it unless it is running or paused.
 
@@ -130,6 +134,12 @@ class AsyncStore:
             user: the owner of a task that is started.
             initial: the initial state of a task that is started.
             every: steps for a checkpoint; `None` marks none.
+            policy: the policy of checkpoints in place of `every`: one of `milepost.policies`, or a
+                function.
+            autosave: the seconds without an event after which a paused run is saved while it
+                waits; `None` for never.
+            held_bytes: the most bytes of events that are held in memory while the store refuses
+                them, as on a full disk; 0 for none.
         """
         try:
             task = await self.task(id)
@@ -139,7 +149,7 @@ class AsyncStore:
             except ConflictError:
                 # Another thread or process was first.
                 task = await self.task(id)
-        run = AsyncRun(task, every)
+        run = AsyncRun(task, every, policy, autosave, held_bytes)
         await run._begin()
         return run
 
@@ -471,9 +481,20 @@ class AsyncTask:
         Raises:
             ConflictError: the head is another one, or the key was used for other events.
         """
+        return await self._append(t.events(events), t.mark_text(checkpoint), key, expected_head)
+
+    async def _append(
+        self,
+        events: list[tuple[str, Any]],
+        mark: str | None,
+        key: str | None,
+        expected_head: int | None = None,
+    ) -> Appended:
         given = (self._lineage, key, expected_head)
-        mark = t.mark_text(checkpoint)
-        added = await self._native.submit(self.id, t.events(events), mark, given)
+        try:
+            added = await self._native.submit(self.id, events, mark, given)
+        except Error as error:
+            raise t.in_words(self._native, error) from None
         return t.appended(added)
 
     def submit(

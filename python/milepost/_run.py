@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import time
 from collections.abc import Iterator, Callable, Iterable, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from . import _transport as t
 from . import events as e
-from .errors import ConflictError, Error, NotFoundError
+from ._due import Due
+from ._spool import Spool
+from .errors import ConflictError, Error, NotFoundError, UnavailableError
 from .events import NewEvent
+from .policies import Policy
 from .values import Appended, Checkpoint, Event, Step
 
 if TYPE_CHECKING:
@@ -36,10 +40,21 @@ class Run:
     Several programs may look at the task, pause it and restore it meanwhile; one does its steps.
     """
 
-    def __init__(self, task: Task, every: int | None) -> None:
+    def __init__(
+        self,
+        task: Task,
+        every: int | None,
+        policy: Policy | None,
+        autosave: float | None,
+        held_bytes: int,
+    ) -> None:
         self._task = task
-        self._every = every
-        self._unmarked = 0
+        self._autosave = autosave
+        self._due = Due(task, every, policy)
+        self._spool = Spool(task, held_bytes)
+        # The last known form of the task, and the next step, for the time without the store.
+        self._known: dict[str, Any] | None = None
+        self._step: int | None = None
         # The activation that the open step began on: a restore, an undo and a switch make another.
         self._epoch: str | None = None
         # Guidance that was returned, that ended steps have read, and the activation it is of.
@@ -58,8 +73,38 @@ class Run:
         """The task."""
         return self._task
 
+    @property
+    def held(self) -> int:
+        """The number of appends that are held in memory, since the store refuses them for now."""
+        return len(self._spool)
+
+    def settle(self) -> None:
+        """Waits until nothing is held in memory."""
+        self._spool.settle()
+
     def _form(self) -> dict[str, Any]:
-        return self._task._ask("GET")
+        """Returns the form of the task; the last known one while the store is not there."""
+        try:
+            form: dict[str, Any] = self._task._ask("GET")
+        except Error as error:
+            if self._known is None or not self._spool.is_away(error):
+                raise
+            return self._known
+        if self._known is not None and self._known["epoch"] != form["epoch"]:
+            self._step = None
+        self._known = form
+        return form
+
+    def _patient(self, ask: Callable[[], Any]) -> Any:
+        """Returns what a request answers; waits while the store is not there."""
+        while True:
+            try:
+                return ask()
+            except Error as error:
+                if not self._spool.is_away(error):
+                    raise
+            self._spool.emptied()
+            t.sleep(PAUSE)
 
     def _now(self) -> str:
         return (self._form())["epoch"]
@@ -88,6 +133,7 @@ class Run:
                 self._begin()
                 continue
             if control != "running":
+                self.settle()
                 return control
             is_restored = False
             if is_done:
@@ -121,6 +167,7 @@ class Run:
         epoch = self._now()
         step = Step(self.next_step())
         self._epoch = epoch
+        self._step = step.number
         try:
             self.append(e.step_started(step.number))
             try:
@@ -129,7 +176,7 @@ class Run:
                 # The error of the step counts, whether it can be recorded or not.
                 with contextlib.suppress(Exception):
                     failed = e.step_failed(step.number, str(error) or repr(error))
-                    self.append(failed, checkpoint=self._mark(step, None, "failure"))
+                    self._ended(failed, step.number, "failure")
                 raise
             self._finish(step)
         except BaseException:
@@ -140,20 +187,103 @@ class Run:
             self._epoch = None
 
     def _finish(self, step: Step) -> None:
-        self._unmarked += 1
-        is_due = self._every is not None and self._unmarked >= self._every
-        mark = self._mark(step, f"step-{step.number}", None) if is_due else None
         has_read = self._guided == self._epoch and self._returned > self._settled
         key = f"{GUIDANCE}{self._returned}" if has_read else None
         ended = e.step_finished(step.number, result=step.result, metrics=step.metrics or None)
-        self.append(ended, checkpoint=mark, key=key)
+        self._ended(ended, step.number, "step", key)
         self._settled = self._returned
-        self._unmarked = 0 if is_due else self._unmarked
+        self._step = step.number + 1
 
-    def _mark(self, step: Step, label: str | None, status: str | None) -> dict[str, Any] | None:
-        if self._every is None:
-            return None
-        return t.mark(label, status, "step", {"step": step.number})
+    def _ended(
+        self, event: NewEvent, step: int, kind: str, key: str | None = None
+    ) -> Appended | None:
+        """Appends the end of a step, with a checkpoint if the policy wants one."""
+        label, status = (f"step-{step}", None) if kind == "step" else (None, "failure")
+        return self._marked(event, kind, {"step": step}, label, status, key)
+
+    # Checkpoints
+
+    def phase(self, name: str, iteration: int = 0) -> Appended | None:
+        """Begins a phase, with a checkpoint if the policy wants one."""
+        about = {"phase": name, "iteration": iteration}
+        return self._marked(e.phase(name, iteration=iteration), "phase", about)
+
+    def tool(
+        self,
+        tool: str,
+        arguments: Any,
+        work: Callable[[], Any],
+        *,
+        files: int = 0,
+        destructive: bool = False,
+    ) -> Any:
+        """Records a call of a tool and its result around its work, and returns the result.
+
+        The policy is asked for a checkpoint before the call.
+
+        Args:
+            arguments: the arguments, as JSON can have them.
+            files: the number of files that the call is expected to touch.
+            destructive: whether something is lost for good, as by a delete.
+        """
+        due = self._due.mark_at("tool", {"tool": tool}, 0, files, destructive)
+        if due is not None:
+            self._save(t.mark(cause="before_tool", metadata=due))
+        call = t.new_id()
+        self.append(e.tool_called(call, tool, arguments))
+        self.touched(files, destructive=destructive)
+        try:
+            result = work()
+            t.no_awaitable(result)
+        except Exception as error:
+            with contextlib.suppress(Exception):
+                text = str(error) or repr(error)
+                self.append(e.tool_returned(call, text, ok=False, tool=tool))
+            raise
+        self.append(e.tool_returned(call, result, tool=tool))
+        return result
+
+    def touched(self, files: int = 1, *, destructive: bool = False) -> None:
+        """Reports to the policy that files were touched, or that something was destroyed."""
+        self._due.files += files
+        self._due.destructive = self._due.destructive or destructive
+
+    def ask_for_checkpoint(self) -> None:
+        """Reports to the policy that somebody asks for a checkpoint."""
+        self._due.asked = True
+
+    def _marked(
+        self,
+        event: NewEvent,
+        kind: str,
+        about: dict[str, Any],
+        label: str | None = None,
+        status: str | None = None,
+        key: str | None = None,
+    ) -> Appended | None:
+        ended = int(kind != "phase")
+        metadata = self._due.mark_at(kind, about, ended)
+        mark = None if metadata is None else t.mark(label, status, "step", metadata)
+        appended = self.append(event, checkpoint=mark, key=key)
+        if mark is None:
+            self._due.ended(ended)
+        else:
+            self._due.saved(appended.head if appended else None)
+        return appended
+
+    def _save(self, mark: dict[str, Any]) -> None:
+        """Marks a checkpoint. A failure is logged: the run continues."""
+        try:
+            lineage = self._lineage()
+            body = {**mark, "lineage": lineage._lineage}
+            marked = lineage._ask("POST", "checkpoints", body=body)
+            self._due.saved(int(marked["mark"]) + 1)
+        except ConflictError:
+            raise
+        except Error as error:
+            t.log().error("%s: a checkpoint is not saved: %s", self._task.id, error)
+
+    # Control
 
     def next_step(self) -> int:
         """Returns the number of the next step, from 1.
@@ -161,7 +291,9 @@ class Run:
         It is the one after the last step that ended well. A step that failed or was cut short is
         done again.
         """
-        last = self._task.state("/step")
+        if self._spool and self._step is not None:
+            return self._step
+        last = self._patient(lambda: self._task.state("/step"))
         if last is None:
             return 1
         return last["number"] + 1 if last["status"] == "finished" else last["number"]
@@ -171,8 +303,9 @@ class Run:
         return self._unpaused() == "running"
 
     def end(self) -> None:
-        """Ends the run. `store.resume` begins it again."""
-        self._task.control("idle")
+        """Ends the run, when nothing is held. `store.resume` begins it again."""
+        self.settle()
+        self._patient(lambda: self._task.control("idle"))
 
     def _begin(self) -> None:
         """Begins the run unless it is running or paused."""
@@ -186,9 +319,35 @@ class Run:
                 raise
 
     def _unpaused(self) -> str:
-        while (control := self._task.control()) == "paused":
+        self._spool.emptied()
+        head, since = "", 0.0
+        while (control := self._control()) == "paused":
+            if self._autosave is not None:
+                form, now = self._form(), time.monotonic()
+                if head != form["head"]:
+                    head, since = form["head"], now
+                elif now - since >= self._autosave:
+                    self._save_idle(int(head))
+                    since = now
             t.sleep(PAUSE)
         return control
+
+    def _control(self) -> str:
+        """Returns the control. A run whose store is not there is running."""
+        try:
+            return self._task.control()
+        except Error as error:
+            if self._known is None or not self._spool.is_away(error):
+                raise
+            return "running"
+
+    def _save_idle(self, head: int) -> None:
+        """Marks a checkpoint of a run that waits, unless its last event is one."""
+        for last in self._task.checkpoints():
+            if last.mark + 1 >= head:
+                return
+            break
+        self._save(t.mark(cause="idle"))
 
     # Within a step
 
@@ -207,23 +366,32 @@ class Run:
         *,
         checkpoint: Mapping[str, Any] | str | None = None,
         key: str | None = None,
-    ) -> Appended:
+    ) -> Appended | None:
         """Appends events, as `Task.append`, on the lineage that the open step began on.
+
+        Returns `None` if the store refuses them for now, as on a full disk: they are held in
+        memory, in order, and written when it accepts them. They are lost if the process ends
+        before that.
 
         Raises:
             ConflictError: the task was restored since, or the key was used for other events.
+            UnavailableError: the store refuses them, and `held_bytes` are held.
         """
-        lineage = self._lineage()
-        return lineage.append(events, checkpoint=checkpoint, key=key)
+        return self._spool.append(events, checkpoint, key, self._epoch)
 
     def checkpoint(self, label: str | None = None) -> Checkpoint:
         """Marks a checkpoint at the head.
 
         Raises:
             ConflictError: the task was restored since the open step began.
+            UnavailableError: earlier appends are held in memory.
         """
+        if not self._spool.emptied():
+            raise UnavailableError(
+                f"{self.held} appends are held in memory: mark the checkpoint after `run.settle()`"
+            )
         marked = (self._lineage()).checkpoint(label)
-        self._unmarked = 0
+        self._due.saved(marked.mark + 1)
         return marked
 
     def state(self, pointer: str | None = None) -> Any:
@@ -236,14 +404,20 @@ class Run:
         It counts as read when the step ends well: if the process dies before, or the step fails,
         it is returned again.
         """
-        given = self._task.state("/guidance") or []
-        epoch = self._now()
-        if self._guided != epoch:
-            read = len(given)
-            while read > 0 and not self._is_used(f"{GUIDANCE}{read}"):
-                read -= 1
-            self._settled = self._returned = read
-            self._guided = epoch
+        try:
+            given = self._task.state("/guidance") or []
+            epoch = self._now()
+            if self._guided != epoch:
+                read = len(given)
+                while read > 0 and not self._is_used(f"{GUIDANCE}{read}"):
+                    read -= 1
+                self._settled = self._returned = read
+                self._guided = epoch
+        except Error as error:
+            if not self._spool.is_away(error):
+                raise
+            # It stays unread, and is returned later.
+            return []
         new = given[self._returned :]
         self._returned = max(self._returned, len(given))
         return new
@@ -269,10 +443,10 @@ class Run:
         """
         stored = f"{RESULT}{key}"
         with self._works.setdefault(key, t.lock()):
-            found = self._result(stored)
+            found = self._patient(lambda: self._result(stored))
             if found is not None:
                 return found[0]
-            for known in self._task.attached(f"once:{key}"):
+            for known in self._patient(lambda: self._task.attached(f"once:{key}")):
                 if known.writer == "once":
                     return known.data
             result = work()
@@ -281,19 +455,22 @@ class Run:
                 self.append(e.application(ONCE, result), key=stored)
             except ConflictError:
                 # Another program did the work at the same time: its result counts.
-                found = self._result(stored)
+                found = self._patient(lambda: self._result(stored))
                 if found is None:
                     raise
                 return found[0]
-            found = self._result(stored)
+            found = self._patient(lambda: self._result(stored))
             if found is None:
                 raise ConflictError(f"`{self._task.id}` was restored while `{key}` was done")
             return found[0]
 
     def _result(self, key: str) -> tuple[Any] | None:
         """Returns the recorded result of a key. `None` if the work was not done."""
+        held = self._spool.result(key)
+        if held is not None:
+            return held
         with self._reads:
-            form = self._form()
+            form = self._task._ask("GET")
             if self._of != form["epoch"]:
                 self._results, self._of, self._next = {}, form["epoch"], 0
             head = int(form["head"])

@@ -12,8 +12,9 @@ from . import _transport as t
 from ._milepost import Store as Native
 from ._milepost import Ticket
 from ._run import Run
-from .errors import ConflictError, InvalidError, NotFoundError
+from .errors import ConflictError, Error, InvalidError, NotFoundError
 from .events import NewEvent
+from .policies import Policy
 from .progress import progress
 from .reducers import Reducer
 from .values import (
@@ -120,6 +121,9 @@ class Store:
         user: str | None = None,
         initial: Any = None,
         every: int | None = 1,
+        policy: Policy | None = None,
+        autosave: float | None = 300.0,
+        held_bytes: int = 16 << 20,
     ) -> Run:
         """Opens the run of a task, and begins it unless it is running or paused.
 
@@ -130,6 +134,12 @@ class Store:
             user: the owner of a task that is started.
             initial: the initial state of a task that is started.
             every: steps for a checkpoint; `None` marks none.
+            policy: the policy of checkpoints in place of `every`: one of `milepost.policies`, or a
+                function.
+            autosave: the seconds without an event after which a paused run is saved while it
+                waits; `None` for never.
+            held_bytes: the most bytes of events that are held in memory while the store refuses
+                them, as on a full disk; 0 for none.
         """
         try:
             task = self.task(id)
@@ -139,7 +149,7 @@ class Store:
             except ConflictError:
                 # Another thread or process was first.
                 task = self.task(id)
-        run = Run(task, every)
+        run = Run(task, every, policy, autosave, held_bytes)
         run._begin()
         return run
 
@@ -471,9 +481,20 @@ class Task:
         Raises:
             ConflictError: the head is another one, or the key was used for other events.
         """
+        return self._append(t.events(events), t.mark_text(checkpoint), key, expected_head)
+
+    def _append(
+        self,
+        events: list[tuple[str, Any]],
+        mark: str | None,
+        key: str | None,
+        expected_head: int | None = None,
+    ) -> Appended:
         given = (self._lineage, key, expected_head)
-        mark = t.mark_text(checkpoint)
-        added = self._native.append(self.id, t.events(events), mark, given)
+        try:
+            added = self._native.append(self.id, events, mark, given)
+        except Error as error:
+            raise t.in_words(self._native, error) from None
         return t.appended(added)
 
     def submit(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
@@ -55,6 +56,18 @@ def _text(value: Any) -> str:
     if isinstance(value, (bool, dict, list)):
         return json.dumps(value)
     return str(value)
+
+
+def log() -> Any:
+    """Returns the logger of the package. A program in which nothing fails does not load it."""
+    import logging
+
+    return logging.getLogger("milepost")
+
+
+def new_id() -> str:
+    """Returns 32 digits that no other call returns."""
+    return os.urandom(16).hex()
 
 
 def lock() -> Any:

@@ -21,8 +21,8 @@ use crate::ticket::{Added, Ticket, Value};
 #[pyclass(frozen, weakref, module = "milepost._milepost")]
 pub struct Store {
     name: String,
-    is_local: bool,
-    is_service: bool,
+    /// The folder and the settings to open the store again; `None` for a service.
+    opening: Option<(PathBuf, Opening)>,
     place: RwLock<Option<Arc<Place>>>,
 }
 
@@ -35,11 +35,10 @@ fn task(engine: &Engine, id: &str, lineage: Option<u32>) -> milepost::Result<Tas
 }
 
 impl Store {
-    fn new(place: Place, is_service: bool) -> Self {
+    fn new(place: Place, opening: Option<(PathBuf, Opening)>) -> Self {
         Self {
             name: place.name.clone(),
-            is_local: place.engine().is_some(),
-            is_service,
+            opening,
             place: RwLock::new(Some(Arc::new(place))),
         }
     }
@@ -130,7 +129,9 @@ impl Store {
             .map_err(|error| Failure::Invalid(format!("a wait of {wait} seconds: {error}")))?;
         let (key, anchor) = (guard(key), guard(anchor));
         let opening = Opening { key, anchor, create, wait, cache_bytes };
-        Ok(Self::new(py.detach(|| Place::open(&path, &opening))?, false))
+        let place = py.detach(|| Place::open(&path, &opening))?;
+        // It exists now: a folder that goes is not made anew.
+        Ok(Self::new(place, Some((path, Opening { create: false, ..opening }))))
     }
 
     /// Connects to a service.
@@ -141,7 +142,7 @@ impl Store {
         if let Some(token) = token {
             client = client.token(token);
         }
-        Ok(Self::new(py.detach(|| Place::connect(client, url.to_owned()))?, true))
+        Ok(Self::new(py.detach(|| Place::connect(client, url.to_owned()))?, None))
     }
 
     /// The folder, or the address.
@@ -153,19 +154,51 @@ impl Store {
     /// `True` if this process has the store open.
     #[getter]
     fn is_local(&self) -> bool {
-        self.is_local
+        let place = self.place.read().unwrap_or_else(PoisonError::into_inner);
+        place.as_ref().is_some_and(|place| place.engine().is_some())
     }
 
     /// `True` at an address, `False` at a store's folder.
     #[getter]
     fn is_service(&self) -> bool {
-        self.is_service
+        self.opening.is_none()
     }
 
     /// `True` after `close()`.
     #[getter]
     fn is_closed(&self) -> bool {
         self.place.read().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
+    /// Opens the store of a folder again, after a failed write or when the process that had it open
+    /// has ended. Requests under way fail. Does nothing for a service.
+    fn reopen(&self, py: Python<'_>) -> PyResult<()> {
+        let Some((path, opening)) = &self.opening else {
+            return Ok(());
+        };
+        let old = self.place()?;
+        let opened = py.detach(|| {
+            // A failed store may fail to close, too.
+            let _ = old.close();
+            Place::open(path, opening)
+        });
+        let opened = Arc::new(opened?);
+        let replaced = {
+            let mut place = self.place.write().unwrap_or_else(PoisonError::into_inner);
+            match place.is_some() {
+                true => place.replace(opened),
+                // It was closed since.
+                false => Some(opened),
+            }
+        };
+        // Its threads end without the lock of the interpreter.
+        py.detach(move || {
+            if let Some(place) = &replaced {
+                let _ = place.close();
+            }
+            drop(replaced);
+        });
+        Ok(())
     }
 
     /// Closes the store. Closing it again does nothing.

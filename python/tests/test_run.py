@@ -1,8 +1,11 @@
 """Runs: the loop, after kills, failures, pauses and restores."""
 
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from conftest import HOLDER
 
 import milepost
 from milepost import events
@@ -269,3 +272,210 @@ def test_marks_name_their_step_and_a_failure(store):
     good, bad = run.task.checkpoints()
     assert (good.label, good.status, good.metadata["step"]) == ("step-1", "success", 1)
     assert (bad.status, bad.metadata["step"]) == ("failure", 1)
+
+
+def test_a_policy_decides_when_a_checkpoint_is_marked(store):
+    asked = []
+
+    def policy(now):
+        asked.append((now.kind, now.steps, now.files, now.destructive, now.asked))
+        return now.asked or now.kind in ("phase", "tool")
+
+    run = store.resume("tuning", user="ana", policy=policy)
+    with run.step():
+        run.touched(2)
+    run.ask_for_checkpoint()
+    with run.step():
+        pass
+    run.phase("layer2", 3)
+    assert run.tool("rm", {"path": "a"}, lambda: {"ok": 1}, files=1, destructive=True) == {"ok": 1}
+    with pytest.raises(ValueError), run.step():
+        raise ValueError("no disk")
+    assert asked == [
+        ("step", 1, 2, False, False),
+        ("step", 2, 2, False, True),
+        ("phase", 0, 0, False, False),
+        ("tool", 0, 1, True, False),
+        ("failure", 1, 1, True, False),
+    ]
+    tool, phase, step = run.task.checkpoints()
+    assert (step.label, step.metadata) == ("step-2", {"steps": 2, "files": 2, "step": 2})
+    assert (phase.metadata["phase"], phase.metadata["iteration"]) == ("layer2", 3)
+    assert (tool.cause, tool.metadata["tool"]) == ("before_tool", "rm")
+    called = next(run.task.events(kinds=["tool_called"]))
+    returned = next(run.task.events(kinds=["tool_returned"]))
+    assert (called.body["tool"], called.body["arguments"]) == ("rm", {"path": "a"})
+    assert (returned.body["call"], returned.body["output"]) == (called.body["call"], {"ok": 1})
+    assert tool.at == called.offset - 1
+    with pytest.raises(OSError, match="gone"):
+        run.tool("ls", {}, lambda: (_ for _ in ()).throw(OSError("gone")))
+    last = list(run.task.events(kinds=["tool_returned"]))[-1]
+    assert (last.body["ok"], last.body["output"]) == (False, "gone")
+    # A checkpoint of another program counts from there.
+    run.touched(9)
+    run.task.checkpoint("mine")
+    with run.step():
+        pass
+    assert asked[-1] == ("step", 1, 0, False, False)
+
+
+def test_named_policies_decide_by_steps_phases_and_risk():
+    from milepost.policies import Occasion, every_phase, every_steps, never, risk
+
+    def at(kind, steps=0, files=0, destructive=False, asked=False, seconds=0.0):
+        return Occasion(kind, steps, files, destructive, asked, seconds)
+
+    assert [every_steps(3)(at("step", n)) for n in (2, 3)] == [False, True]
+    assert every_steps(3)(at("failure", 3)) and not every_steps(1)(at("tool", 9))
+    assert every_steps(0)(at("step", 1))
+    assert every_phase(at("phase")) and not every_phase(at("step", 9))
+    assert not never(at("phase", 9, 9, True, True, None))
+    # Two of four factors; no checkpoint yet counts as late.
+    factors = [("files", 6), ("destructive", True), ("asked", True), ("seconds", 301.0)]
+    for one in factors:
+        assert not risk()(at("tool", **dict([one])))
+        assert risk(score=1)(at("tool", **dict([one])))
+        for other in factors:
+            assert risk()(at("tool", **dict([one, other]))) == (one != other)
+    assert risk()(at("tool", destructive=True, seconds=None))
+
+
+def test_a_run_that_waits_is_saved_once(store, monkeypatch):
+    run = store.resume("essay", user="ana", autosave=60)
+    run.append(events.message("user", "unsaved"))
+    task = store.task("essay")
+    task.control("paused")
+    now, saved = [0.0], []
+
+    def sleep(seconds):
+        now[0] += 25
+        saved.append([one.cause for one in task.checkpoints()])
+        if len(saved) == 10:
+            task.control("running")
+
+    monkeypatch.setattr("milepost._transport.sleep", sleep)
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    assert run.ready()
+    assert saved[:3] == [[], [], []] and saved[3:] == [["idle"]] * 7
+
+
+def refusing(monkeypatch, run, error):
+    """Makes the store refuse appends until the returned list is emptied."""
+    away = [error]
+    task = type(run.task)
+    appends = task._append
+
+    def append(self, *given):
+        if away:
+            raise away[0]
+        return appends(self, *given)
+
+    monkeypatch.setattr(task, "_append", append)
+    return away
+
+
+def test_a_run_goes_on_while_its_store_refuses_and_writes_all_once_in_order(store, monkeypatch):
+    run = store.resume("essay", user="ana")
+    away = refusing(monkeypatch, run, milepost.UnavailableError("no space left on the disk"))
+    monkeypatch.setattr("milepost._transport.sleep", lambda seconds: away.clear())
+    done, guided = [], []
+
+    def work(step):
+        guided.append(run.new_guidance())
+        result = run.once(f"work-{step.number}", lambda: done.append(step.number) or step.number)
+        assert run.once(f"work-{step.number}", lambda: done.append("again")) == result
+        assert run.append(events.message("assistant", f"text {step.number}")) is None
+        step.metrics["loss"] = step.number
+        if step.number == 3:
+            assert run.held == 11
+            assert list(run.task.events(kinds=["step_started"])) == []
+            with pytest.raises(milepost.UnavailableError, match="11 appends are held"):
+                run.checkpoint("now")
+            step.end_run()
+
+    assert run.drive(work) == "idle"
+    assert done == [1, 2, 3] and guided == [[], [], []]
+    assert run.held == 0
+    kinds = [one.kind for one in run.task.events() if one.kind != "control_changed"]
+    of_step = ["step_started", "application", "message", "step_finished", "checkpoint_marked"]
+    assert [kind for kind in kinds if kind in of_step] == of_step * 3
+    assert [mark.label for mark in run.task.checkpoints()] == ["step-3", "step-2", "step-1"]
+    assert store.resume("essay").next_step() == 4
+
+
+def test_what_is_held_has_a_limit_and_nothing_is_held_without_one(store, monkeypatch):
+    run = store.resume("essay", user="ana", held_bytes=1000)
+    none = store.resume("essay", held_bytes=0)
+    away = refusing(monkeypatch, run, milepost.UnavailableError("no space left on the disk"))
+    assert run.append(events.message("user", "x" * 900)) is None
+    with pytest.raises(milepost.UnavailableError, match="1 appends are held .* no space"):
+        run.append(events.message("user", "y" * 900))
+    with pytest.raises(milepost.UnavailableError, match="no space"):
+        none.append(events.message("user", "z"))
+    assert (run.held, none.held) == (1, 0)
+    away.clear()
+    run.settle()
+    assert [one.body["content"][0] for one in run.task.events(kinds=["message"])] == ["x"]
+
+
+def test_what_was_held_before_a_restore_is_refused_after_it(store, monkeypatch, caplog):
+    run = store.resume("essay", user="ana")
+    with run.step():
+        pass
+    away = refusing(monkeypatch, run, milepost.UnavailableError("no space left on the disk"))
+    with pytest.raises(milepost.ConflictError), run.step():
+        assert run.append(events.message("assistant", "late")) is None
+        away.clear()
+        store.restore("essay@step-1")
+        run._spool._next = 0.0
+        run.append(events.message("assistant", "later"))
+    assert run.held == 0
+    assert "an append that was held is refused" in caplog.text
+    assert list(run.task.events(kinds=["message"])) == []
+
+
+def test_a_store_whose_write_failed_is_opened_again(tmp_path):
+    with milepost.open(tmp_path / "store", key=None, anchor=None) as store:
+        task = store.start("essay", user="ana")
+        task.append(events.message("user", "one"))
+        following = store._native
+        following.reopen()
+        assert store.is_local
+        task.append(events.message("user", "two"))
+        assert [one.body["content"] for one in task.events(kinds=["message"])] == ["one", "two"]
+    with pytest.raises(milepost.UnavailableError, match="was closed"):
+        following.reopen()
+
+
+def holder(path):
+    """A process that has a store open, at whose socket others use it."""
+    pipe = subprocess.PIPE
+    started = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(path)], stdin=pipe, stdout=pipe, text=True
+    )
+    assert started.stdout.readline() == "open\n"
+    return started
+
+
+def test_a_run_takes_a_store_over_whose_process_was_killed(tmp_path, monkeypatch):
+    path = tmp_path / "store"
+    monkeypatch.setattr("milepost._spool.RETRY", 0.0)
+    with holder(path) as first, milepost.open(path) as store:
+        assert not store.is_local
+        run = store.resume("essay", user="ana")
+        done = []
+
+        def work(step):
+            if step.number == 2:
+                first.kill()
+                first.wait()
+                assert run.append(events.message("assistant", "while it is gone")) is None
+            run.once(f"work-{step.number}", lambda: done.append(step.number))
+            if step.number == 4:
+                step.end_run()
+
+        assert run.drive(work) == "idle"
+        assert store.is_local
+        assert (done, steps(run.task)) == ([1, 2, 3, 4], [1, 2, 3, 4])
+        assert len(list(run.task.events(kinds=["message"]))) == 1
+        assert list(run.task.checkpoints())[0].label == "step-4"

@@ -12,11 +12,15 @@ PACKAGE = pathlib.Path(__file__).parent.parent / "milepost"
 
 NAMES = {
     "AsyncRun": "Run",
+    "AsyncSpool": "Spool",
+    "AsyncDue": "Due",
     "AsyncStore": "Store",
     "AsyncTask": "Task",
     "AsyncIterator": "Iterator",
     "_async": "_sync",
     "_run_async": "_run",
+    "_spool_async": "_spool",
+    "_due_async": "_due",
     "asynccontextmanager": "contextmanager",
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
@@ -33,6 +37,8 @@ NAMES = {
 }
 
 MADE = {
+    "_due_async.py": ("_due.py", "Counts since the last checkpoint of a run"),
+    "_spool_async.py": ("_spool.py", "Appends that a store does not accept for a time"),
     "_run_async.py": ("_run.py", "Runs"),
     "_async.py": ("_sync.py", "Stores and tasks"),
 }

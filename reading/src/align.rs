@@ -44,7 +44,8 @@ pub struct Aligned {
 enum Content {
     Calls(u64),
     Said(u64),
-    Nothing,
+    /// The metrics of a turn without calls and texts.
+    Metrics(u64),
 }
 
 /// Turns that are aligned together. The time of an alignment grows with the square of a block whose
@@ -66,7 +67,7 @@ impl Turn {
             }
             (false, _) => Content::Calls(self.calls_digest),
             (true, true) => Content::Said(self.said_digest),
-            (true, false) => Content::Nothing,
+            (true, false) => Content::Metrics(self.metrics_digest),
         }
     }
 
@@ -182,7 +183,8 @@ fn link_moved(contents_a: &[Content], contents_b: &[Content], lines: &mut [Align
     let mut of_b: HashMap<Content, VecDeque<usize>> = HashMap::new();
     for line in lines.iter().filter(|line| line.op == AlignedOp::OnlyB) {
         if let Some(at) = line.b
-            && let Some(content) = contents_b.get(at).filter(|it| **it != Content::Nothing)
+            && let Some(content) =
+                contents_b.get(at).filter(|it| !matches!(**it, Content::Metrics(_)))
         {
             of_b.entry(*content).or_default().push_back(at);
         }
@@ -271,6 +273,14 @@ mod tests {
         };
         assert_eq!(ops(false), [AlignedOp::Same]);
         assert_eq!(ops(true), [AlignedOp::Changed]);
+    }
+
+    #[test]
+    fn turns_with_nothing_but_metrics_are_equal_by_these() {
+        let with = |metrics_digest| Turn { metrics_digest, ..Turn::default() };
+        let lines = align(&[with(1), with(2)], &[with(1), with(3)], AlignOptions::default());
+        let ops: Vec<_> = lines.iter().map(|line| line.op).collect();
+        assert_eq!(ops, [AlignedOp::Same, AlignedOp::Changed]);
     }
 
     proptest! {

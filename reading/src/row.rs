@@ -1,11 +1,17 @@
 //! The row of an event.
 
-use milepost_codec::{Body, Data, LineageOpened, StepFinished};
+use milepost_codec::{Application, Body, Data, LineageOpened, StepFinished};
 use milepost_replay::Event;
 
 use super::command::result_line;
 use super::items::Items;
 use super::text::{Line, arguments};
+
+/// The application event with the result of work that is done once.
+pub(crate) const ONCE: &str = "milepost.once";
+
+/// The prefix of the idempotency key of such a result.
+const ONCE_KEY: &str = "once/";
 
 /// Returns an event on one line, in at most [`TEXT_MAX`](super::TEXT_MAX) characters.
 ///
@@ -79,6 +85,18 @@ pub fn row(event: &Event) -> String {
                 line.add(&row(&Event { body: Some(item), ..event.clone() })).add("; ");
             }
         }
+    }
+    line.end()
+}
+
+/// Returns the key and the result of work that is done once.
+pub(crate) fn once(event: &Event, application: &Application) -> String {
+    let mut line = Line::new();
+    if let Some(key) = event.header.key.as_deref().and_then(|key| key.strip_prefix(ONCE_KEY)) {
+        line.add(key).add(": ");
+    }
+    if let Data::Json(result) = &application.data {
+        line.add_json(result);
     }
     line.end()
 }

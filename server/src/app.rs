@@ -274,6 +274,11 @@ impl App {
         self.0.folds.clear();
     }
 
+    /// Returns `true` if less than the reserve is free on the store's disk.
+    pub(crate) fn is_full(&self) -> bool {
+        self.0.disk.is_full(&self.engine(), self.0.options.disk_reserve)
+    }
+
     /// Returns the free bytes of the store's disk, if known.
     pub(crate) fn free(&self) -> Option<u64> {
         self.0.disk.free(&self.engine())

@@ -46,7 +46,22 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
 pub(crate) fn query<T: DeserializeOwned>(uri: &Uri) -> Result<T, ApiError> {
     match extract::Query::<T>::try_from_uri(uri) {
         Ok(extract::Query(given)) => Ok(given),
-        Err(wrong) => Err(ApiError::Invalid(wrong.body_text())),
+        Err(wrong) => Err(ApiError::Invalid(query_reason(&wrong.body_text()))),
+    }
+}
+
+/// Returns what is wrong in a query, without the words of the library that parses it.
+fn query_reason(text: &str) -> String {
+    let text = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(text);
+    match text.split_once(": ") {
+        Some((name, why)) if !name.contains(' ') => {
+            let why = match why {
+                "invalid digit found in string" => "a whole number is expected",
+                why => why,
+            };
+            format!("`{name}`: {why}")
+        }
+        _ => text.to_owned(),
     }
 }
 

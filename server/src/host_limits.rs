@@ -2,12 +2,14 @@
 //! of the store's disk.
 
 use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use milepost::Engine;
 use parking_lot::Mutex;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::time::Instant;
+use tracing::{error, info};
 
 /// The maximum of the raised soft limit.
 const MOST: u64 = 1 << 16;
@@ -48,14 +50,35 @@ fn fits(number: u64, soft: u64) -> bool {
     number < soft - FOR_STORE.min(soft / 2)
 }
 
-/// The time of the last sample, and its result.
+/// The disk of a store.
 #[derive(Debug, Default)]
-pub(crate) struct Disk(Mutex<Option<(Instant, Option<u64>)>>);
+pub(crate) struct Disk {
+    /// The time of the last sample, and its result.
+    sample: Mutex<Option<(Instant, Option<u64>)>>,
+    is_full: AtomicBool,
+}
 
 impl Disk {
+    /// Returns `true` if less than a reserve is free. The log has one line when that begins, and
+    /// one when it ends.
+    pub(crate) fn is_full(&self, engine: &Engine, reserve: u64) -> bool {
+        let free = self.free(engine);
+        let is_full = free.is_some_and(|free| free < reserve);
+        if self.is_full.swap(is_full, Ordering::Relaxed) != is_full {
+            match is_full {
+                true => error!(
+                    target: "milepost::http", free, reserve,
+                    "the store's disk is full: requests that add to it are refused"
+                ),
+                false => info!(target: "milepost::http", free, reserve, "the disk has room again"),
+            }
+        }
+        is_full
+    }
+
     /// Returns the free bytes of the store's disk; `None` for a store in memory or if unknown.
     pub(crate) fn free(&self, engine: &Engine) -> Option<u64> {
-        let mut looked = self.0.lock();
+        let mut looked = self.sample.lock();
         match *looked {
             Some((at, free)) if at.elapsed() < HOLDS => free,
             _ => {

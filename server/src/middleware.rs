@@ -189,9 +189,8 @@ fn may(app: &App, caller: Option<&Caller>, request: &Request) -> Result<(), ApiE
         return Err(ApiError::Forbidden(text));
     }
     caller.may(route, does != Does::Reads)?;
-    let reserve = app.options.disk_reserve;
-    if does == Does::Grows && app.free().is_some_and(|free| free < reserve) {
-        return Err(ApiError::Full(reserve));
+    if does == Does::Grows && app.is_full() {
+        return Err(ApiError::Full(app.options.disk_reserve));
     }
     match (&caller.token, caller.limits.appends_per_second) {
         (Some(token), Some(most)) if does != Does::Reads => match app.quotas.appends(token, most) {
@@ -338,7 +337,8 @@ fn written(response: Response, family: Family, id: &str, now_us: u64) -> Respons
     let Some(wrong) = response.extensions().get::<ApiError>() else {
         return response;
     };
-    if wrong.status().is_server_error() {
+    // A full disk refuses each request: it is logged when it begins and when it ends.
+    if wrong.status().is_server_error() && !matches!(wrong, ApiError::Full(_)) {
         // Errors of the engine name places and kinds, never payloads.
         error!(target: "milepost::http", request_id = id, ?wrong, "failed");
     }
@@ -353,7 +353,10 @@ fn tell(id: &str, method: &Method, route: &str, user: Option<&str>, response: &R
     let status = response.status().as_u16();
     let user = user.unwrap_or_default();
     match status {
-        500.. => warn!(target: "milepost::http", request_id = id, %method, route, user, status),
+        // A full disk is one line of its own, not one for each request.
+        500..=506 | 508.. => {
+            warn!(target: "milepost::http", request_id = id, %method, route, user, status)
+        }
         _ => info!(target: "milepost::http", request_id = id, %method, route, user, status),
     }
 }

@@ -57,15 +57,24 @@ pub struct TaskRequest {
 }
 
 impl TaskRequest {
-    /// Checks that the request does not name both an original and an initial state.
+    /// Checks that the request does not name both an original and an initial state, and that a
+    /// state is an object.
     ///
     /// # Errors
     ///
-    /// `Invalid`: it names both.
+    /// `Invalid`: it names both, or the state is another value.
     pub fn check(&self) -> Result<()> {
-        match self.copy_of.is_some() && self.initial.is_some() {
-            true => Err(Error::invalid("a copy has the state of its original, not `initial`")),
-            false => Ok(()),
+        let Some(initial) = &self.initial else {
+            return Ok(());
+        };
+        if self.copy_of.is_some() {
+            return Err(Error::invalid("a copy has the state of its original, not `initial`"));
+        }
+        match initial.text().trim_start().starts_with('{') {
+            true => Ok(()),
+            false => Err(Error::invalid(
+                "`initial` is no JSON object: a state has fields, as in {\"variables\": {}}",
+            )),
         }
     }
 }

@@ -6,7 +6,7 @@ use milepost::{Address, Engine, ErrorKind, LineageId, Point, Task};
 
 use super::{Local, suggestions};
 use crate::error::{Failure, Result};
-use crate::output::{printable, words};
+use crate::output::words;
 
 /// Resolves an address. A failure has a hint.
 pub fn point(engine: &Engine, address: &str) -> Result<Point> {
@@ -66,5 +66,5 @@ pub fn name_of(folder: &Path) -> Result<String> {
 
 /// Returns the note about a task that was started.
 pub fn started(id: &str) -> String {
-    format!("started the task `{}`", printable(id))
+    format!("started the task `{}`", words::encode(id))
 }

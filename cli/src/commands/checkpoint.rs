@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::command::{CliCommand, Examples, Needs, Run};
 use super::restore::RestoreArgs;
 use super::rollback::RollbackArgs;
-use super::{checkpoints, restore, rollback};
+use super::{checkpoints, on_store, restore, rollback};
 use crate::args::GoingBack;
 use crate::backend::{Backend, CheckpointsRequest};
 use crate::error::{Failure, Result, USAGE};
@@ -48,6 +48,12 @@ impl CliCommand for CheckpointArgs {
             false => Ok(true),
         }
     }
+}
+
+/// Runs the command, for another one that has nothing of its own to pick from.
+pub fn pick(store: &StoreArgs, args: &CheckpointArgs, out: &mut Out) -> Result<()> {
+    let needs = args.needs(Needs::GLANCES, terminal::is_possible(out));
+    on_store::run(store, needs, &|source, out| run(source, args, out), out)
 }
 
 fn run(source: &dyn Backend, args: &CheckpointArgs, out: &mut Out) -> Result<()> {

@@ -6,7 +6,7 @@ use super::command::{CliCommand, Examples, Needs, Run};
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::lineage_tree::{describe, tree};
-use crate::output::{Out, Style, printable, time_short};
+use crate::output::{Out, Style, printable, time_short, words};
 
 /// Draw the lineages of a task as a tree.
 #[derive(Debug, clap::Args)]
@@ -26,7 +26,7 @@ fn run(source: &dyn Backend, args: &LineagesArgs, out: &mut Out) -> Result<()> {
     if out.json {
         return Ok(out.json(&lineages)?);
     }
-    let title = format!("{} (user {})", printable(&task.id), printable(&task.user));
+    let title = format!("{} (user {})", words::encode(&task.id), printable(&task.user));
     out.line(out.style(Style::Bold, &title))?;
     Ok(tree(&lineages, out, |lineage, out| {
         let opened = out.style(Style::Dim, &time_short(lineage.opened_us.0));

@@ -135,7 +135,7 @@ pub fn lines(restored: &RestoredForm, note: &str, hints: &[&str], out: &mut Out)
     out.line(printable(note))?;
     out.line(format!(
         "{} continues on lineage {}, head @{}",
-        printable(&task.id),
+        words::encode(&task.id),
         lineage.id,
         lineage.head
     ))?;

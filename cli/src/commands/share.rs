@@ -9,8 +9,8 @@ use super::command::{CliCommand, Examples, Needs, Run};
 use super::confirm::confirm;
 use super::conversion::Bars;
 use crate::backend::Backend;
-use crate::error::Result;
-use crate::output::{Out, count, note, size};
+use crate::error::{Failure, Result};
+use crate::output::{Out, count, note, size, words};
 use crate::share_file::{shared, withheld_lines, write_file};
 
 /// Write a task as one HTML file, without secrets. A browser shows and verifies it without
@@ -19,8 +19,9 @@ use crate::share_file::{shared, withheld_lines, write_file};
 pub struct ShareArgs {
     /// The task.
     pub task: String,
-    /// The HTML file to write, or `-` for standard output.
-    #[arg(short, long, value_name = "FILE", required_unless_present = "dry_run")]
+    /// The HTML file to write, or `-` for standard output. Default: `TASK.html` in this folder,
+    /// unless it exists.
+    #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Share all texts as they are, secrets included. Asks first.
     #[arg(long)]
@@ -43,7 +44,7 @@ pub struct ShareArgs {
 
 impl CliCommand for ShareArgs {
     const EXAMPLES: Examples = &[
-        ("share run -o run.html", "a file for a colleague's browser, without secrets"),
+        ("share run", "a file for a colleague's browser, without secrets: `run.html`"),
         ("share run --dry-run", "its size, and what is withheld"),
         ("share run -o run.html --withhold 'ACME-[0-9]+'", "without these numbers, either"),
     ];
@@ -57,10 +58,15 @@ fn run(source: &dyn Backend, args: &ShareArgs, out: &mut Out) -> Result<()> {
         withhold: args.withhold.clone(),
         max: args.max.unwrap_or(ShareRequest::default().max),
     };
-    let Some(path) = args.output.as_deref().filter(|_| !args.dry_run) else {
+    if args.dry_run {
         let plan = shared(source, &task, &asked, &mut Bars::new(0, out), None)?;
         return tell(None, &plan, out);
+    }
+    let path = match &args.output {
+        Some(path) => path.clone(),
+        None => own_name(&task)?,
     };
+    let path = path.as_path();
     if args.no_redact {
         let note = format!("All texts of task `{task}` will be in the file, secrets included.");
         confirm(args.yes, &note, "Share it without redaction?", out)?;
@@ -83,6 +89,22 @@ fn run(source: &dyn Backend, args: &ShareArgs, out: &mut Out) -> Result<()> {
     }
     let plan = write_file(source, &task, &asked, path, &mut Bars::new(0, out))?;
     tell(Some(path), &plan, out)
+}
+
+/// Returns the name of a file for a task, in the current folder.
+fn own_name(task: &str) -> Result<PathBuf> {
+    let name: String = task
+        .chars()
+        .map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' })
+        .collect();
+    let path = PathBuf::from(format!("./{}.html", name.trim_start_matches('.')));
+    match path.symlink_metadata() {
+        Ok(_) => Err(Failure::new(format!("{} exists", path.display())).hint(format!(
+            "`milepost share {} -o FILE` replaces it, or takes another name",
+            words::encode(task)
+        ))),
+        Err(_) => Ok(path),
+    }
 }
 
 fn tell(path: Option<&Path>, plan: &SharePlanForm, out: &mut Out) -> Result<()> {

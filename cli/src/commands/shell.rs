@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap_complete::env::Shells;
+use serde_json::json;
 
 use super::command::{CliCommand, Examples, Run};
 use crate::error::{Failure, Result, UNMET, USAGE};
@@ -53,7 +54,13 @@ fn completions(args: &CompletionsArgs, out: &mut Out) -> Result<()> {
     if shell.is("bash") {
         text.extend_from_slice(BASH.as_bytes());
     }
-    Ok(out.bytes(&text)?)
+    match out.json {
+        true => {
+            let script = String::from_utf8_lossy(&text);
+            Ok(out.json(&json!({"shell": args.shell, "script": script}))?)
+        }
+        false => Ok(out.bytes(&text)?),
+    }
 }
 
 /// Writes a page for `man` for each command.
@@ -67,7 +74,10 @@ fn man(args: &ManArgs, out: &mut Out) -> Result<()> {
             .code_of(UNMET)
             .hint("give a folder in which you may write")
     })?;
-    Ok(out.line(format!("{pages} pages in {}", args.dir.display()))?)
+    match out.json {
+        true => Ok(out.json(&json!({"pages": pages, "folder": shown.to_string()}))?),
+        false => Ok(out.line(format!("{pages} pages in {shown}"))?),
+    }
 }
 
 fn pages(dir: &Path) -> io::Result<usize> {

@@ -72,7 +72,7 @@ fn start(
     if let Some(dir) = made {
         out.line(format!("made the store {}", dir.display()))?;
     }
-    out.line(format!("started the task {} of {}", printable(&task.id), printable(&task.user)))?;
+    out.line(format!("started the task {name} of {}", printable(&task.user)))?;
     Ok(out.advice(format!(
         "next: `milepost run --task {name} -- COMMAND`, `milepost capture --task {name}` or \
          `milepost mark {name} LABEL`"

@@ -25,7 +25,7 @@ const WITH_FILES: &str = "the last restore is undone, with its files";
 pub struct UndoArgs {
     /// The task's id.
     pub task: String,
-    /// The folder, if files were restored. Default: the folder that was captured last.
+    /// The folder, if files were restored. Default: the one that the restore changed.
     #[arg(long, alias = "dir", value_name = "DIR")]
     pub files: Option<PathBuf>,
     #[command(flatten)]

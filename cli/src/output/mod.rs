@@ -31,11 +31,12 @@ pub mod words;
 
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use clap::ValueEnum;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub use bars::bar;
 pub use body_text::{BodyLine, body_lines, print_body};
@@ -54,6 +55,9 @@ pub use units::{big, show_local_times, time, time_short};
 
 /// Notes and hints held back while the pager owns the screen.
 static LATER: Mutex<Option<Vec<String>>> = Mutex::new(None);
+
+/// Set with `--json`: notes and hints are JSON, too.
+static IS_JSON: AtomicBool = AtomicBool::new(false);
 
 /// Standard output, with its format and colours.
 pub struct Out {
@@ -107,6 +111,7 @@ impl Out {
                 terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
             }
         };
+        IS_JSON.store(json, Ordering::Relaxed);
         Self {
             stdout: buffered(Box::new(Named(io::stdout()))),
             pager: None,
@@ -334,12 +339,20 @@ fn columns(cells: &[String], widths: &[usize]) -> String {
 
 /// Prints a hint about the next step to standard error.
 pub fn hint(text: &str) {
-    say_in_time(format!("hint: {}", with_store(text)));
+    aside("hint", "hint", &with_store(text));
 }
 
 /// Prints a note to standard error.
 pub fn note(text: &str) {
-    say_in_time(format!("milepost: {}", printable(&with_store(text))));
+    aside("note", "milepost", &printable(&with_store(text)));
+}
+
+/// Prints a sentence for people: with `--json` as one object a line.
+fn aside(field: &str, title: &str, text: &str) {
+    say_in_time(match IS_JSON.load(Ordering::Relaxed) {
+        true => json!({ field: text }).to_string(),
+        false => format!("{title}: {text}"),
+    });
 }
 
 /// Prints the text, or holds it back while the pager runs.

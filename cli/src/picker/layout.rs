@@ -71,8 +71,12 @@ impl Layout {
     }
 }
 
-/// Width of the column of the step.
-pub const STEP: u16 = 10;
+/// Width of the column of the step, and the most that it takes of a wide screen.
+const STEP: u16 = 10;
+const STEP_MAX: u16 = 40;
+
+/// The width of the name from which on the step is widened.
+const NAME: u16 = 25;
 
 /// Widths of the columns of a checkpoint's row. A column without room has width 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +94,11 @@ impl Columns {
         let mut columns = Self { name: 0, step: STEP, time: 14, cause: 14, events: 7 };
         while columns.name_in(width) < 13 && columns.drop_one() {}
         columns.name = columns.name_in(width);
+        if columns.step > 0 {
+            let spare = columns.name.saturating_sub(NAME).min(STEP_MAX - STEP);
+            columns.step += spare;
+            columns.name -= spare;
+        }
         columns
     }
 
@@ -140,7 +149,9 @@ mod tests {
 
     #[test]
     fn columns_go_where_there_is_no_room_for_the_name() {
-        assert_eq!(Columns::of(78).name, 25);
+        assert_eq!((Columns::of(78).name, Columns::of(78).step), (25, STEP));
+        assert_eq!((Columns::of(98).name, Columns::of(98).step), (25, 30));
+        assert_eq!((Columns::of(158).name, Columns::of(158).step), (75, STEP_MAX));
         let narrow = Columns::of(38);
         assert_eq!((narrow.events, narrow.cause, narrow.step), (0, 0, 0));
         assert_eq!((narrow.name, narrow.time), (22, 14));

@@ -99,7 +99,8 @@ fn a_folder_is_searched_for_runs_and_the_rest_is_counted() {
     put(&place, "react.traj", "runs/1/2/3/4/deep.traj");
     let (code, said, err) = import(&place, "runs");
     assert_eq!(code, 0, "{err}");
-    assert_eq!(err, "milepost: runs: 5 other files in it without a run or an export\n");
+    let note: Value = serde_json::from_str(&err).unwrap();
+    assert_eq!(note["note"], "runs: 5 other files in it without a run or an export");
     let tasks = said["tasks"].as_array().unwrap();
     let mut inputs: Vec<&str> = tasks.iter().map(|task| text(task, "input")).collect();
     inputs.dedup();

@@ -37,8 +37,8 @@ fn a_bad_line_is_quoted_and_has_one_number() {
     let report = ran.err.lines().next().unwrap();
     assert_eq!(
         report,
-        "bad.jsonl:2: not a JSON object: expected ident at column 2: \
-         `this is the text of a page, which is no …`"
+        "bad.jsonl:2: not a JSON object: a word that is not `null`, `true` or `false` at \
+         column 2: `this is the text of a page, which is no …`"
     );
 }
 

@@ -122,6 +122,7 @@ fn a_request_to_end_is_handed_on_to_the_command() {
 }
 
 #[test]
+#[cfg_attr(milepost_portable, ignore = "only Linux tells which signals are ignored")]
 fn signals_that_were_ignored_stay_ignored() {
     let place = place();
     let text =

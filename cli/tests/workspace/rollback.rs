@@ -273,6 +273,24 @@ fn files_only_leaves_the_messages_and_undo_the_files_again() {
 }
 
 #[test]
+fn an_undo_goes_to_the_folder_of_the_restore_that_it_takes_back() {
+    let place = edited();
+    fs::create_dir(place.path("try")).unwrap();
+    let (work, other) = (held(&place, "work"), held(&place, "try"));
+    place.say("restore essay@first --files try").ok();
+    let tried = held(&place, "try");
+    assert!(!tried.is_empty());
+    place.say("rollback essay@first --files work").ok();
+    assert_ne!(held(&place, "work"), work);
+    // The first undo is of `work`, the second of `try`, although `work` was captured last.
+    place.say("undo essay").ok();
+    assert_eq!((held(&place, "work"), held(&place, "try")), (work.clone(), tried));
+    let out = place.say("undo essay").ok();
+    assert!(out.contains("/try"), "{out}");
+    assert_eq!((held(&place, "work"), held(&place, "try")), (work, other));
+}
+
+#[test]
 fn a_restore_without_files_is_as_it_was() {
     let place = edited();
     let before = held(&place, "work");

@@ -1554,6 +1554,11 @@ export interface components {
         /** @description The envelope of a successful answer. */
         CompatAnswer_CompatCache: {
             data: {
+                /**
+                 * Format: int64
+                 * @description The bytes over which an alert is raised; 0 for none.
+                 */
+                alertCacheBytes: number;
                 /** Format: int64 */
                 cacheBytes: number;
                 /** Format: int64 */
@@ -1562,6 +1567,16 @@ export interface components {
                 evictions: number;
                 /** Format: int64 */
                 hits: number;
+                /**
+                 * Format: int64
+                 * @description The most bytes of cached states.
+                 */
+                maxCacheBytes: number;
+                /**
+                 * Format: int64
+                 * @description The most states that are cached.
+                 */
+                maxCached: number;
                 /** Format: int64 */
                 misses: number;
                 /** Format: int64 */
@@ -1599,6 +1614,11 @@ export interface components {
             };
         };
         CompatCache: {
+            /**
+             * Format: int64
+             * @description The bytes over which an alert is raised; 0 for none.
+             */
+            alertCacheBytes: number;
             /** Format: int64 */
             cacheBytes: number;
             /** Format: int64 */
@@ -1607,6 +1627,16 @@ export interface components {
             evictions: number;
             /** Format: int64 */
             hits: number;
+            /**
+             * Format: int64
+             * @description The most bytes of cached states.
+             */
+            maxCacheBytes: number;
+            /**
+             * Format: int64
+             * @description The most states that are cached.
+             */
+            maxCached: number;
             /** Format: int64 */
             misses: number;
             /** Format: int64 */

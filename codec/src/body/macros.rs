@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::body::kinds::Extra;
 use crate::error::{Error, Result};
-use crate::json::Json;
+use crate::json::{Json, json_reason};
 
 /// Declares an enumeration of bodies: number, structure and JSON name of each kind.
 macro_rules! bodies {
@@ -156,7 +156,9 @@ pub(crate) fn fields(text: &str) -> Result<Fields<'_>> {
     let mut json = serde_json::Deserializer::from_str(text);
     serde::de::Deserializer::deserialize_map(&mut json, Visitor)
         .and_then(|fields| json.end().map(|()| fields))
-        .map_err(|e| Error::invalid(format!("not a JSON object: {e}")).with_source(e))
+        .map_err(|e| {
+            Error::invalid(format!("not a JSON object: {}", json_reason(&e))).with_source(e)
+        })
 }
 
 /// A map key that borrows if possible. A plain `Cow` as a map key always copies.
@@ -193,8 +195,9 @@ pub(crate) fn parse<T: serde::de::DeserializeOwned>(
             false => ignored.fields.push(path),
         }
     });
-    let parsed = parsed
-        .map_err(|e: serde_json::Error| Error::invalid(format!("{kind}: {e}")).with_source(e));
+    let parsed = parsed.map_err(|e: serde_json::Error| {
+        Error::invalid(format!("{kind}: {}", json_reason(&e))).with_source(e)
+    });
     (parsed, ignored)
 }
 

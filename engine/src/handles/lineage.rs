@@ -458,3 +458,8 @@ pub(crate) fn info(
         active: id == active,
     })
 }
+
+/// Returns the engine of a handle, with its caller and its conditions.
+pub fn engine_of(lineage: &Lineage) -> &Engine {
+    &lineage.engine
+}

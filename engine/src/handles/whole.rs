@@ -50,7 +50,14 @@ impl Integrity<'_> {
     fn look_at(&self, checkpoint: &Checkpoint, hashes: &mut Hashes<'_>) -> Result<bool> {
         let no = self.engine.inner.catalog.find_for(&checkpoint.task, Viewer::ALL)?;
         match self.is_made_again(no, checkpoint, hashes) {
-            Err(e) if e.kind() == ErrorKind::Corrupt => Ok(false),
+            Err(e) if e.kind() == ErrorKind::Corrupt => {
+                tracing::warn!(
+                    "checkpoint {} of {} is damaged: {e}",
+                    checkpoint.id,
+                    checkpoint.task
+                );
+                Ok(false)
+            }
             made => made,
         }
     }

@@ -70,6 +70,11 @@ pub(crate) struct StateCache {
 
 impl StateCache {
     pub(crate) fn new(limits: StateCacheOptions, meters: Arc<Meters>) -> Self {
+        let alert = match limits.alert_bytes {
+            usize::MAX => 0,
+            bytes => bytes as u64,
+        };
+        meters.kept_limits(limits.count as u64, limits.bytes as u64, alert);
         Self { limits, meters, inner: Mutex::default() }
     }
 

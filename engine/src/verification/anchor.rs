@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use milepost_codec::{
-    Error, ErrorKind, Hash, LineageId, LogId, LogKind, Offset, Origin, Result, Seq, StoreId, TaskNo,
+    Error, ErrorKind, Hash, LineageId, LogId, LogKind, Offset, Origin, Result, Seq, StoreId,
+    TaskNo, json_reason,
 };
 use milepost_store::Fault;
 use milepost_store::clock::Clock;
@@ -252,7 +253,10 @@ impl std::str::FromStr for Anchor {
         struct Version {
             milepost_anchor: u32,
         }
-        let damaged = |e: serde_json::Error| Error::corrupt("anchor", "the JSON form of one", e);
+        let damaged = |e: serde_json::Error| {
+            let found = format!("a text that is none: {}", json_reason(&e));
+            Error::corrupt("anchor", "the JSON form of one", found)
+        };
         let Version { milepost_anchor } = serde_json::from_str(text).map_err(damaged)?;
         if milepost_anchor > VERSION {
             return Err(Error::new(

@@ -9,6 +9,7 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use milepost::Json;
 use milepost::events::CheckpointMarked;
+use milepost::internals::json_reason;
 use serde::Deserialize;
 use serde_json::error::Category;
 
@@ -118,9 +119,9 @@ fn parse(file: &str) -> Result<SavedCheckpoint, String> {
         return Err("not a JSON object".into());
     }
     let form: Form = serde_json::from_str(text).map_err(|error| match error.classify() {
-        Category::Data => error.to_string(),
-        Category::Eof => format!("cut off: {error}"),
-        _ => format!("not JSON: {error}"),
+        Category::Data => json_reason(&error),
+        Category::Eof => format!("cut off: {}", json_reason(&error)),
+        _ => format!("not JSON: {}", json_reason(&error)),
     })?;
     check_id("id", &form.id)?;
     check_id("execution_id", &form.execution_id)?;

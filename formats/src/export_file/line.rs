@@ -4,6 +4,7 @@
 use data_encoding::{BASE64, HEXLOWER};
 use milepost::events::{Control, LineageBegin};
 use milepost::ids::{ChunkId, Head, LogKind, Origin};
+use milepost::internals::json_reason;
 use milepost::transfer::{ExportBody, ExportChunk, ExportEvent, ExportTask};
 use milepost::{Body, CheckpointId, Hash, Header, LineageId};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -231,7 +232,7 @@ pub fn parse(text: &str) -> Result<ExportLine, String> {
 }
 
 fn from<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {
-    serde_json::from_str(text).map_err(|error| error.to_string())
+    serde_json::from_str(text).map_err(|error| json_reason(&error))
 }
 
 fn header(text: &str) -> Result<ExportHeader, String> {

@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(
             lines("nope, this is the text of a page and no event: ä\n".as_bytes(), 100),
             [EventLine::Bad(
-                "not a JSON object: expected ident at column 2: \
+                "not a JSON object: a word that is not `null`, `true` or `false` at column 2: \
                  `nope, this is the text of a page and no …`"
                     .to_owned()
             )]

@@ -10,6 +10,7 @@
 
 use milepost::Body;
 use milepost::events::MarkStatus;
+use milepost::internals::json_reason;
 
 use super::plan::{Plan, Run};
 use super::turns::Turns;
@@ -38,7 +39,8 @@ fn conversations(values: &[String]) -> Result<Vec<(Object, Vec<Object>)>, String
     let mut all = Vec::new();
     let mut lines = Vec::new();
     for (index, value) in values.iter().enumerate() {
-        let invalid = |error: serde_json::Error| format!("value {}: {error}", index + 1);
+        let invalid =
+            |error: serde_json::Error| format!("value {}: {}", index + 1, json_reason(&error));
         if value.starts_with('[') {
             let list: Vec<Object> = serde_json::from_str(value).map_err(invalid)?;
             match list.first() {

@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::command::{failure_line, result_line};
 use crate::items::Items;
 use crate::meaning::meaning;
+use crate::row::{ONCE, once};
 use crate::text::{Line, TEXT_MAX, arguments, first_line};
 use crate::usage::{Usage, UsageSum};
 
@@ -100,7 +101,7 @@ pub struct Turn {
     /// The number of further calls.
     #[serde(skip_serializing_if = "is_none")]
     pub more_calls: u64,
-    /// The last message of another role.
+    /// The last message of another role, or else the first result of work that is done once.
     pub heard: Option<String>,
     /// The reason of a failure: the step's error, or the output of a call that failed.
     pub failed: Option<String>,
@@ -115,6 +116,8 @@ pub struct Turn {
     pub(crate) calls_digest: u64,
     #[serde(skip)]
     pub(crate) said_digest: u64,
+    #[serde(skip)]
+    pub(crate) metrics_digest: u64,
 }
 
 impl Turn {
@@ -217,8 +220,12 @@ impl Turns {
             }
             Body::StepFinished(finished) => {
                 let metrics = finished.metrics.iter().map(|(name, value)| (name.clone(), value.0));
-                let metrics = metrics.collect();
-                self.step_over(event, finished.step, |turn| turn.metrics = metrics)
+                let metrics: Vec<(String, f64)> = metrics.collect();
+                self.step_over(event, finished.step, |turn| {
+                    let bits = metrics.iter().map(|(name, value)| (name, value.to_bits()));
+                    turn.metrics_digest = digest(&bits.collect::<Vec<_>>());
+                    turn.metrics = metrics;
+                })
             }
             Body::StepFailed(failed) => {
                 let error = Line::new().add(first_line(&failed.error)).end();
@@ -231,6 +238,12 @@ impl Turns {
                 self.end()
             }
             Body::VariablesPatched(_) => self.items(event, Items::of(body)),
+            Body::Application(application) if application.name == ONCE => {
+                let once = once(event, application);
+                self.inside(event, |open| {
+                    open.turn.heard.get_or_insert(once);
+                })
+            }
             _ => self.inside(event, |_| {}),
         }
     }

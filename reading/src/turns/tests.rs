@@ -48,6 +48,19 @@ fn turns(bodies: impl IntoIterator<Item = Body>) -> Vec<Turn> {
 }
 
 #[test]
+fn a_step_shows_what_it_did_once_and_its_metrics_count() {
+    let once = Application::new("milepost.once", &json!({"n": 1})).unwrap();
+    let measured = |loss: f64| {
+        let metrics = [("loss".to_owned(), Float(loss))].into();
+        Body::from(StepFinished { step: 1, metrics, ..StepFinished::default() })
+    };
+    let all = |loss| turns([started(1), once.clone().into(), measured(loss)]).remove(0);
+    assert_eq!(all(0.5).heard.as_deref(), Some("{\"n\":1}"));
+    assert_eq!(all(0.5).metrics_digest, all(0.5).metrics_digest);
+    assert_ne!(all(0.5).metrics_digest, all(0.25).metrics_digest);
+}
+
+#[test]
 fn a_step_of_an_optimizer_is_one_turn_with_its_calls_and_its_mark() {
     let all = turns([
         says("system", "you are an agent"),

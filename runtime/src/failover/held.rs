@@ -11,6 +11,8 @@ pub(crate) struct HeldAppend {
     pub(super) task: String,
     /// The activation that the append belongs to; `None` for the one at its commit.
     epoch: Option<Epoch>,
+    /// The handle to append with, of an engine that is not opened again here.
+    handle: Option<Task>,
     pub(super) append: Append,
     mark: Option<Mark>,
     pub(super) bytes: usize,
@@ -28,7 +30,7 @@ pub(crate) enum Written<T> {
 impl HeldAppend {
     /// An append to the active lineage of a task.
     pub(super) fn to(task: &str, append: Append) -> Self {
-        Self { task: task.to_owned(), epoch: None, append, mark: None, bytes: 0 }
+        Self { task: task.to_owned(), epoch: None, handle: None, append, mark: None, bytes: 0 }
     }
 
     /// An append to the lineage of a handle. It is refused if another one is active then.
@@ -36,8 +38,16 @@ impl HeldAppend {
         Self { epoch: Some(task.epoch()), mark, ..Self::to(task.id(), append) }
     }
 
+    /// Sets the handle to append with.
+    pub(crate) fn with_handle(self, task: Task) -> Self {
+        Self { handle: Some(task), ..self }
+    }
+
     /// Returns the handle to append with.
     pub(super) fn task(&self, engine: &Engine) -> Result<Task> {
+        if let Some(task) = &self.handle {
+            return Ok(task.clone());
+        }
         let task = engine.task(&self.task)?;
         let (epoch, lineage) = (task.epoch(), task.lineage().id());
         if self.epoch.is_some_and(|own| own != epoch) {

@@ -7,11 +7,12 @@ mod reopener;
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use crossbeam_channel::Receiver;
 use milepost::internals::{DegradedMeters, Entropy, Owner, threads};
 use milepost::{Append, Engine, Error, ErrorKind, Options, Result, Task};
 use parking_lot::{Condvar, Mutex};
@@ -47,13 +48,15 @@ use self::reopener::{Inner, State};
 /// ```
 pub struct FailoverEngine {
     inner: Arc<Inner>,
-    thread: Option<JoinHandle<()>>,
+    /// Commits what is held. Started at the first failure if the store is not opened again here.
+    thread: Mutex<Option<JoinHandle<()>>>,
+    woken: Receiver<()>,
 }
 
 impl fmt::Debug for FailoverEngine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FailoverEngine")
-            .field("dir", &self.inner.dir)
+            .field("store", &self.inner.name)
             .field("health", &self.health())
             .finish_non_exhaustive()
     }
@@ -73,10 +76,34 @@ impl FailoverEngine {
     ) -> Result<Self> {
         let engine = Engine::open(&dir, options.clone())?;
         engine.store().check_writable()?;
+        let dir = dir.as_ref();
+        let opening = (dir.to_owned(), options.create(false));
+        Self::started(engine, dir.display().to_string(), Some(opening), degraded)
+    }
+
+    /// Uses an engine that the caller opened, and closes: appends that it refuses, as on a full
+    /// disk, are held until it accepts them. A failure after which a store has to be opened again
+    /// (`Poisoned`) is returned, as is one of a store that was closed.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable`: no thread can be started.
+    pub fn of(engine: &Engine, degraded: FailoverOptions) -> Result<Self> {
+        let name = format!("store {}", engine.store().id());
+        Self::started(engine.clone(), name, None, degraded)
+    }
+
+    fn started(
+        engine: Engine,
+        name: String,
+        opening: Option<(PathBuf, Options)>,
+        degraded: FailoverOptions,
+    ) -> Result<Self> {
         let (wake, woken) = crossbeam_channel::bounded(1);
+        let is_opened_here = opening.is_some();
         let inner = Arc::new(Inner {
-            dir: dir.as_ref().to_owned(),
-            options: options.create(false),
+            name,
+            opening,
             degraded,
             clock: engine.store().clock(),
             keys: Entropy::from_system()?,
@@ -95,11 +122,20 @@ impl FailoverEngine {
             wake,
             owner: Owner::default(),
         });
-        let thread = {
-            let inner = Arc::clone(&inner);
-            threads::start("failover", move || inner.run(&woken))?
-        };
-        Ok(Self { inner, thread: Some(thread) })
+        let store = Self { inner, thread: Mutex::new(None), woken };
+        if is_opened_here {
+            store.start_thread()?;
+        }
+        Ok(store)
+    }
+
+    fn start_thread(&self) -> Result<()> {
+        let mut thread = self.thread.lock();
+        if thread.is_none() {
+            let (inner, woken) = (Arc::clone(&self.inner), self.woken.clone());
+            *thread = Some(threads::start("failover", move || inner.run(&woken))?);
+        }
+        Ok(())
     }
 
     /// Returns the engine, for everything but appends that must not fail. After the store was
@@ -122,9 +158,8 @@ impl FailoverEngine {
     /// # Errors
     ///
     /// - Errors of [`Lineage::append`](milepost::Lineage::append) other than a failure of the disk.
-    /// - `Invalid`: the append is [after a capture](milepost::Append::after_capture).
     /// - `Poisoned` or `Unavailable`, the failure itself: the held appends exceed the limit, or the
-    ///   append expects a head.
+    ///   append expects a head, or is [after a capture](milepost::Append::after_capture).
     pub fn append(&self, task: &str, append: impl Into<Append>) -> Result<Accepted> {
         let held = HeldAppend::to(task, append.into());
         Ok(match self.write_or_hold(held, HeldAppend::append)? {
@@ -144,10 +179,6 @@ impl FailoverEngine {
         write: impl Fn(&HeldAppend, &Task) -> Result<T>,
     ) -> Result<Written<T>> {
         self.inner.owner.check()?;
-        if held.append.is_after_capture() {
-            let why = "an append that may be held in memory follows no capture";
-            return Err(Error::invalid(why));
-        }
         self.inner.set_key(&mut held);
         let unavailable = |cause: &str| Error::new(ErrorKind::Unavailable, cause.to_owned());
         loop {
@@ -177,12 +208,21 @@ impl FailoverEngine {
                 // The store was opened again since.
                 continue;
             }
+            if !self.inner.can_recover(&state) {
+                return Err(error);
+            }
+            self.start_thread()?;
             self.inner.fail(&mut state, &error);
             let pending = self.inner.hold(&mut state, held, error);
             drop(state);
             self.inner.notify();
             return pending.map(Written::Held);
         }
+    }
+
+    /// Returns `true` if the store can accept appends again without its owner.
+    pub(crate) fn can_recover(&self) -> bool {
+        self.inner.can_recover(&self.inner.state.lock())
     }
 
     /// Returns `true` if appends to a task are held.
@@ -222,10 +262,13 @@ impl FailoverEngine {
         self.inner.wake();
     }
 
-    /// Waits until the store is healthy, at most the given time. Returns `true` if it is.
+    /// Waits until the store is healthy, at most the given time. Returns `true` if it is, and
+    /// `false` at once if only its owner can open it again.
     pub fn wait_healthy(&self, at_most: Duration) -> bool {
         let mut state = self.inner.state.lock();
-        let failing = |state: &mut State| state.failed.is_some() && !state.closed;
+        let failing = |state: &mut State| {
+            state.failed.is_some() && !state.closed && self.inner.can_recover(state)
+        };
         let waited = (self.inner.changed).wait_while_for(&mut state, failing, at_most);
         !waited.timed_out() && state.failed.is_none()
     }
@@ -241,13 +284,15 @@ impl FailoverEngine {
     }
 
     fn shut(&mut self) -> Result<()> {
-        let Some(thread) = self.thread.take() else {
-            return Ok(());
-        };
         self.inner.owner.check()?;
-        self.inner.state.lock().closed = true;
+        let was_closed = std::mem::replace(&mut self.inner.state.lock().closed, true);
+        if was_closed {
+            return Ok(());
+        }
         self.inner.wake();
-        let _ = thread.join();
+        if let Some(thread) = self.thread.lock().take() {
+            let _ = thread.join();
+        }
         let mut state = self.inner.state.lock();
         let engine = state.engine.take();
         if !state.queue.is_empty() {
@@ -258,12 +303,20 @@ impl FailoverEngine {
             return Err(Error::new(ErrorKind::Unavailable, message));
         }
         drop(state);
-        engine.map_or(Ok(()), Engine::close)
+        match engine {
+            Some(engine) if self.inner.opening.is_some() => engine.close(),
+            _ => Ok(()),
+        }
     }
 }
 
 impl Drop for FailoverEngine {
     fn drop(&mut self) {
-        let _ = self.shut();
+        // A forked process has nothing to close.
+        if let Err(error) = self.shut()
+            && !self.inner.owner.is_elsewhere()
+        {
+            tracing::error!("{}: {error}", self.inner.name);
+        }
     }
 }

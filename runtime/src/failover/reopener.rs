@@ -60,8 +60,10 @@ impl State {
 
 /// State that a failover engine shares with its thread.
 pub(super) struct Inner {
-    pub(super) dir: PathBuf,
-    pub(super) options: Options,
+    /// The name of the store, for logs.
+    pub(super) name: String,
+    /// The folder and the options to open the store again. `None`: its owner does that.
+    pub(super) opening: Option<(PathBuf, Options)>,
     pub(super) degraded: FailoverOptions,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) keys: Entropy,
@@ -73,9 +75,15 @@ pub(super) struct Inner {
 }
 
 impl Inner {
-    /// Sets a key if the append has none, since a failed append may still be in the log.
+    /// Returns `true` if the store can accept appends again: it is open, or is opened again here.
+    pub(super) fn can_recover(&self, state: &State) -> bool {
+        self.opening.is_some() || state.usable().is_some()
+    }
+
+    /// Sets a key if the append has none, since a failed append may still be in the log. One that
+    /// an open store refused is not.
     pub(super) fn set_key(&self, held: &mut HeldAppend) {
-        if held.append.key_given().is_none() {
+        if self.opening.is_some() && held.append.key_given().is_none() {
             let key = data_encoding::HEXLOWER.encode(&self.keys.bytes16());
             let append = std::mem::take(&mut held.append);
             held.append = append.key(format!("supervised-{key}"));
@@ -90,7 +98,8 @@ impl Inner {
         error: Error,
     ) -> Result<u64> {
         let bytes = held.append.bytes();
-        if held.append.expected().is_some() || state.bytes + bytes > self.degraded.limit_bytes {
+        let is_bound = held.append.expected().is_some() || held.append.is_after_capture();
+        if is_bound || !self.can_recover(state) || state.bytes + bytes > self.degraded.limit_bytes {
             return Err(error);
         }
         state.bytes += bytes;
@@ -140,9 +149,9 @@ impl Inner {
     pub(super) fn notify(&self) {
         let health = self.health(&self.state.lock());
         match &health {
-            Health::Healthy => tracing::warn!("{}: the store is well again", self.dir.display()),
+            Health::Healthy => tracing::warn!("{}: the store is well again", self.name),
             Health::Degraded { error, .. } => {
-                tracing::error!("{}: the store failed: {error}", self.dir.display());
+                tracing::error!("{}: the store failed: {error}", self.name);
             }
         }
         if let Some(observer) = &self.degraded.observer {
@@ -174,6 +183,8 @@ impl Inner {
                     Err(error) => {
                         self.failed(&mut self.state.lock(), &error);
                         wait = (wait * 2).min(RETRY_MAX);
+                        // A wait for a store that stays closed ends.
+                        self.changed.notify_all();
                     }
                 }
             }
@@ -186,17 +197,21 @@ impl Inner {
     /// Returns the engine if it is usable. Otherwise closes it, ignoring its error, and opens the
     /// store again.
     fn sound(&self) -> Result<Engine> {
-        let old = {
+        let (old, (dir, options)) = {
             let mut state = self.state.lock();
             if let Some(engine) = state.usable() {
                 return Ok(engine);
             }
-            state.engine.take()
+            let Some(opening) = &self.opening else {
+                let why = "the store failed or was closed: its owner has to open it again";
+                return Err(Error::new(ErrorKind::Unavailable, why));
+            };
+            (state.engine.take(), opening)
         };
         if let Some(old) = old {
             let _ = old.close();
         }
-        let engine = Engine::open(&self.dir, self.options.clone())?;
+        let engine = Engine::open(dir, options.clone())?;
         let mut state = self.state.lock();
         state.generation += 1;
         state.stats.reopened += 1;
@@ -239,7 +254,7 @@ impl Inner {
                     state.stats.refused += 1;
                     tracing::error!(
                         "{}: an append to {} that was held is refused: {error}",
-                        self.dir.display(),
+                        self.name,
                         held.task
                     );
                 }

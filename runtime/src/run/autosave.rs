@@ -11,7 +11,7 @@ use milepost::internals::threads;
 use milepost::{Checkpoint, ErrorKind, Mark, Result};
 
 use super::Run;
-use super::idle::{every, is_due};
+use super::idle::{every, idle_mark, is_due};
 use super::shared::Shared;
 
 impl Run {
@@ -44,7 +44,11 @@ impl Shared {
         if !is_due {
             return Ok(None);
         }
-        self.save_if_possible(Mark::new().cause(MarkCause::Idle))
+        let mark = match self.options.context.correlation {
+            Some(_) => Mark::new().cause(MarkCause::Idle),
+            None => idle_mark(),
+        };
+        self.save_if_possible(mark)
     }
 }
 

@@ -6,16 +6,15 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use milepost::events::{MarkCause, RunControl};
+use milepost::events::RunControl;
 use milepost::ids::Epoch;
-use milepost::internals::new_secret;
 use milepost::query::TaskQuery;
 use milepost::{Append, Appended, Body, Engine, Error, ErrorKind, Mark, Result, Task};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::due::{DueCheckpoint, mark};
-use super::idle::{self, Idle, is_due};
+use super::idle::{self, Idle, idle_mark, is_due};
 use super::policy::{CheckpointPolicy, EverySteps, Reported, Trigger};
 
 /// The maximum number of watched tasks. Beyond it policies count from each append on, and idle
@@ -101,18 +100,6 @@ impl Watched {
             *self = Self { epoch: Some(task.epoch()), due: DueCheckpoint::of(task)?, idle };
         }
         self.due.look(task)
-    }
-}
-
-/// Returns the mark of an idle save, with a correlation id of its own, as a request has one.
-fn idle_mark() -> Mark {
-    let mark = Mark::new().cause(MarkCause::Idle);
-    match new_secret() {
-        Ok(bytes) => {
-            let digits = bytes.iter().take(8).map(|byte| format!("{byte:02x}"));
-            mark.correlation(format!("idle-{}", digits.collect::<String>()))
-        }
-        Err(_) => mark,
     }
 }
 
@@ -267,7 +254,9 @@ impl Checkpointer {
             watched.look(&task)?;
             let Watched { due, idle, .. } = &mut *watched;
             if !is_due(&task, due, idle, after)? {
-                return Ok((due.is_settled(&task)?, false));
+                // A paused task stays: an undo can bring unsaved events back.
+                let is_paused = task.control().now()? == RunControl::Paused;
+                return Ok((due.is_settled(&task)? && !is_paused, false));
             }
             drop(watched);
             match task.checkpoint(idle_mark()) {

@@ -134,10 +134,7 @@ impl Shared {
     }
 
     pub(super) fn save(&self, mark: Mark) -> Result<Checkpoint> {
-        if self.failing().is_some() {
-            let why = "no checkpoint: earlier appends are held until the store works again";
-            return Err(Error::new(ErrorKind::Unavailable, why));
-        }
+        self.holds_none()?;
         let checkpoint = self.task().checkpoint(mark.or_context(&self.options.context))?;
         self.saved(&checkpoint);
         Ok(checkpoint)

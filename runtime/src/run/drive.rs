@@ -175,6 +175,7 @@ impl Run {
 
     /// Ends the run on the lineage that the last step was done on.
     fn end_here(&self) -> Result<()> {
+        self.shared.settle_spool()?;
         if self.shared.failing().is_some() {
             return self.end_held();
         }

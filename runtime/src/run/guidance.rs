@@ -52,7 +52,7 @@ impl Run {
     /// As [`milepost::Lineage::append`].
     pub fn guide(&self, text: impl Into<String>) -> Result<Accepted> {
         let guidance = Append::from(GuidanceGiven::text(text));
-        if self.shared.options.failover.is_some() {
+        if self.shared.may_hold() {
             match self.append(guidance.clone()) {
                 // A restore has activated another lineage.
                 Err(error) if matches!(error.detail(), Some(Detail::Active { .. })) => {}

@@ -1,10 +1,10 @@
-//! A run on a failover engine: its appends are held while the store fails, and its position is kept
-//! in memory.
+//! A run whose store fails: its appends are held, by a failover engine or by the run itself, and
+//! its position is kept in memory.
 
 use std::time::Duration;
 
 use milepost::events::{ControlChanged, RunControl};
-use milepost::{Append, Body, Checkpoint, Error, Mark, Result, Task};
+use milepost::{Append, Body, Checkpoint, Error, ErrorKind, Mark, Result, Task};
 
 use super::shared::Shared;
 use super::{Run, SafePoint};
@@ -21,7 +21,52 @@ pub(super) enum Saved {
 
 impl Shared {
     fn failover(&self) -> Option<&FailoverEngine> {
-        self.options.failover.as_deref()
+        self.options.failover.as_deref().or(self.spool.as_ref())
+    }
+
+    /// Returns `true` if appends are held while the store fails.
+    pub(super) fn may_hold(&self) -> bool {
+        self.failover().is_some()
+    }
+
+    /// Returns what commits an append or holds it.
+    fn held_append(&self, append: Append, mark: Option<Mark>) -> HeldAppend {
+        let task = self.task();
+        let held = HeldAppend::by(&task, append, mark);
+        match &self.options.failover {
+            Some(_) => held,
+            // The handle has the context and the conditions of its owner.
+            None => held.with_handle(task),
+        }
+    }
+
+    /// Fails while appends of the run are held: what comes after them cannot be written yet.
+    pub(super) fn holds_none(&self) -> Result<()> {
+        match self.failing() {
+            Some(_) => {
+                let why = "earlier appends are held in memory until the store works again";
+                Err(Error::new(ErrorKind::Unavailable, why))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Waits until what the run itself holds is durable.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable`: the store failed, and has to be opened again.
+    pub(super) fn settle_spool(&self) -> Result<()> {
+        let Some(failover) = self.spool.as_ref().filter(|_| self.failing().is_some()) else {
+            return Ok(());
+        };
+        failover.retry_now();
+        if failover.wait_healthy(Duration::MAX) {
+            return Ok(());
+        }
+        let why = "the last events of the run are not durable: the store failed while they were \
+                   held in memory. Open it again, and resume the run";
+        Err(Error::new(ErrorKind::Unavailable, why))
     }
 
     /// Returns the failover engine while the store fails or appends of the run are held.
@@ -36,7 +81,7 @@ impl Shared {
     /// Returns a handle on the active lineage, of the engine that is open now.
     pub(super) fn renewed(&self) -> Result<Task> {
         let task = self.task();
-        match self.failover() {
+        match &self.options.failover {
             Some(failover) => failover.engine()?.task(task.id()),
             None => task.renewed(),
         }
@@ -44,13 +89,13 @@ impl Shared {
 
     /// Returns `true` if the run continues without the answer of its store.
     pub(super) fn continues_without(&self, error: &Error) -> bool {
-        self.failover().is_some() && is_of_the_store(error)
+        is_of_the_store(error) && self.failover().is_some_and(FailoverEngine::can_recover)
     }
 
     /// Replaces the handle on the task after the store was opened again, unless a restore has
     /// activated another lineage since.
     pub(super) fn refresh(&self) {
-        let Some(failover) = self.failover() else { return };
+        let Some(failover) = &self.options.failover else { return };
         let generation = failover.generation();
         if self.position.lock().generation == generation {
             return;
@@ -68,7 +113,7 @@ impl Shared {
         let Some(failover) = self.failover() else {
             return self.task().append(append).map(Accepted::Appended);
         };
-        let held = HeldAppend::by(&self.task(), append, None);
+        let held = self.held_append(append, None);
         Ok(match failover.write_or_hold(held, HeldAppend::append)? {
             Written::Durable(appended) => {
                 self.position.lock().is_reported = false;
@@ -83,7 +128,7 @@ impl Shared {
         let Some(failover) = self.failover() else {
             return self.task().append_marked(append, mark).map(Saved::Marked);
         };
-        let held = HeldAppend::by(&self.task(), append, Some(mark.clone()));
+        let held = self.held_append(append, Some(mark.clone()));
         match failover.write_or_hold(held, |held, task| held.append_marked(task, &mark))? {
             Written::Durable(Ok(checkpoint)) => {
                 self.position.lock().is_reported = false;
@@ -140,7 +185,7 @@ impl Shared {
     /// Handles a safe point of a store that is not open. A run that was running continues; one
     /// that was paused waits until the store is open. Returns `None` to ask again.
     pub(super) fn safe_point_without(&self, error: Error) -> Result<Option<SafePoint>> {
-        let Some(failover) = self.failover().filter(|_| is_of_the_store(&error)) else {
+        let Some(failover) = self.failover().filter(|_| self.continues_without(&error)) else {
             return Err(error);
         };
         let is_running = self.position.lock().control == Some(RunControl::Running);

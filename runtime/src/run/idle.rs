@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use milepost::events::RunControl;
-use milepost::{Offset, Result, Task};
+use milepost::events::{MarkCause, RunControl};
+use milepost::internals::new_secret;
+use milepost::{Mark, Offset, Result, Task};
 
 use super::due::DueCheckpoint;
 
@@ -64,6 +65,18 @@ pub(super) fn is_due(
     };
     let idle_us = idle.idle_us(head, time_us, task.clock().now_us());
     Ok(u128::from(idle_us) >= after.as_micros())
+}
+
+/// Returns the mark of an idle save, with a correlation id of its own, as a request has one.
+pub(super) fn idle_mark() -> Mark {
+    let mark = Mark::new().cause(MarkCause::Idle);
+    match new_secret() {
+        Ok(bytes) => {
+            let digits = bytes.iter().take(8).map(|byte| format!("{byte:02x}"));
+            mark.correlation(format!("idle-{}", digits.collect::<String>()))
+        }
+        Err(_) => mark,
+    }
 }
 
 /// Returns the time between two checks.

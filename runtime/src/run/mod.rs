@@ -36,7 +36,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use milepost::events::{PhaseChanged, RunControl, StepFailed, StepFinished, StepStarted};
-use milepost::internals::Owner;
+use milepost::internals::{Owner, engine_of};
 use milepost::{Append, Checkpoint, Detail, Error, LineageId, Result, RunState, Task, Ticket};
 use parking_lot::{Mutex, RwLock};
 use serde_json::json;
@@ -55,7 +55,7 @@ pub use self::policy::{
 use self::shared::Shared;
 pub use self::step_save::StepSave;
 pub use self::tools::Access;
-use crate::failover::Accepted;
+use crate::failover::{Accepted, FailoverEngine, FailoverOptions};
 
 /// The answer of a safe point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,9 +107,14 @@ impl Run {
     pub fn of(task: Task, options: RunOptions) -> Result<Self> {
         let gathered = DueCheckpoint::of(&task)?;
         let after = options.autosave_after;
+        let is_writable = engine_of(&task).store().check_writable().is_ok();
+        let holds = options.failover.is_none() && options.held_bytes > 0 && is_writable;
+        let limit = FailoverOptions::default().limit_bytes(options.held_bytes);
+        let spool = holds.then(|| FailoverEngine::of(engine_of(&task), limit)).transpose()?;
         let shared = Arc::new(Shared {
             task: Mutex::new(task),
             options,
+            spool,
             gathered: Mutex::new(gathered),
             idle: Mutex::default(),
             keys: Default::default(),
@@ -174,12 +179,13 @@ impl Run {
         self.change(RunControl::Stopped, Some(reason))
     }
 
-    /// Ends the run.
+    /// Ends the run, after its events that are held in memory are durable.
     ///
     /// # Errors
     ///
     /// As [`TaskControl::change`](milepost::control::TaskControl::change).
     pub fn end(&self) -> Result<()> {
+        self.shared.settle_spool()?;
         self.change(RunControl::Idle, None)
     }
 
@@ -265,11 +271,12 @@ impl Run {
     /// # Errors
     ///
     /// As [`Lineage::submit`](milepost::Lineage::submit). `Invalid`: the run has a failover engine,
-    /// and held appends have no ticket.
+    /// and held appends have no ticket. `Unavailable`: earlier appends are held.
     pub fn submit(&self, append: impl Into<Append>) -> Result<Ticket> {
         if self.shared.options.failover.is_some() {
             return Err(Error::invalid("a run on a failover engine appends, and has no tickets"));
         }
+        self.shared.holds_none()?;
         self.task().submit(self.shared.in_context(append.into()))
     }
 

@@ -38,6 +38,7 @@ pub struct RunOptions {
     pub(super) autosave_after: Option<Duration>,
     pub(super) context: Context,
     pub(super) failover: Option<Arc<FailoverEngine>>,
+    pub(super) held_bytes: usize,
 }
 
 impl Default for RunOptions {
@@ -48,6 +49,7 @@ impl Default for RunOptions {
             autosave_after: Some(Duration::from_secs(5 * 60)),
             context: Context::default(),
             failover: None,
+            held_bytes: 16 << 20,
         }
     }
 }
@@ -84,8 +86,18 @@ impl RunOptions {
         self
     }
 
+    /// Sets the maximum bytes of events that the run holds in memory while its store refuses
+    /// appends, as on a full disk; 0 for none. Default: 16 MiB. Has no effect with
+    /// [`RunOptions::failover`].
+    #[must_use]
+    pub fn held_bytes(mut self, bytes: usize) -> Self {
+        self.held_bytes = bytes;
+        self
+    }
+
     /// Sets the engine that the run's task belongs to. While its store fails, the run continues:
-    /// its appends and checkpoints are held in memory and committed when the store works again.
+    /// its appends and checkpoints are held in memory and committed when the store works again,
+    /// also if it has to be opened again.
     ///
     /// ```
     /// use std::sync::Arc;

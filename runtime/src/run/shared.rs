@@ -9,12 +9,15 @@ use parking_lot::{Condvar, Mutex, RwLock};
 use super::due::DueCheckpoint;
 use super::idle::Idle;
 use super::options::RunOptions;
+use crate::failover::FailoverEngine;
 
 /// State shared with the autosave thread.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) task: Mutex<Task>,
     pub(super) options: RunOptions,
+    /// Holds appends that the store refuses, without a failover engine in the options.
+    pub(super) spool: Option<FailoverEngine>,
     pub(super) gathered: Mutex<DueCheckpoint>,
     pub(super) idle: Mutex<Idle>,
     pub(super) keys: Keys,

@@ -89,9 +89,17 @@ impl<'a> FolderRestore<'a> {
         Self::of((engine, task), &asked.files, Some(&capture), target)
     }
 
-    /// Finds the folder of the undo of a task's last restore, which restored files.
+    /// Finds the folder of the undo of a task's last restore, which restored files: the one that
+    /// was captured before this restore, whichever was captured since; if it is gone, as one that
+    /// was moved, that of the last capture.
     pub(crate) fn undo(engine: &'a Engine, task: Task, files: &FolderRequest) -> Result<Self> {
-        let capture = captured_at(engine, &task.point(task.head()?.next)?)?;
+        let before = captured_at(engine, &engine.undo(task.id()).target()?)?;
+        let is_there =
+            |capture: &Snapshot| !folder::is_gone(&folder::place(&capture.info().folder));
+        let capture = match before.filter(is_there) {
+            Some(capture) => Some(capture),
+            None => captured_at(engine, &task.point(task.head()?.next)?)?,
+        };
         Self::of((engine, task), files, capture.as_ref(), Target::Before)
     }
 

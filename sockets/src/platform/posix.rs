@@ -2,7 +2,7 @@
 
 // tidy: three of them
 
-use std::fs::Permissions;
+use std::fs::{File, Permissions};
 use std::io::Result;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixStream;
@@ -18,6 +18,8 @@ pub const PATH_MAX: usize = 103;
 /// Returns a short name of a folder: a link to it in a temporary folder, which only this user may
 /// enter.
 pub(crate) fn short_name(folder: &Path) -> Result<(PathBuf, TempDir)> {
+    // A link to a folder that is not there can be made: it fails here, as it does on Linux.
+    File::open(folder)?;
     let own = Permissions::from_mode(0o700);
     let held = tempfile::Builder::new().prefix("milepost-").permissions(own).tempdir()?;
     let name = held.path().join("f");

@@ -89,6 +89,13 @@ impl Meters {
         self.kept_bytes.set(bytes);
     }
 
+    /// Sets the limits of kept states, and the bytes over which they raise an alert, or 0.
+    pub fn kept_limits(&self, states: u64, bytes: u64, alert: u64) {
+        self.kept_states_limit.set(states);
+        self.kept_bytes_limit.set(bytes);
+        self.kept_bytes_alert.set(alert);
+    }
+
     /// Records a failed write.
     pub fn poisoned(&self) {
         self.poisoned.set(1);

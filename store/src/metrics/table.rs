@@ -186,6 +186,12 @@ metrics! {
         kept_states "milepost_kept_states";
         /// Encoded bytes of the cached states.
         kept_bytes "milepost_kept_state_bytes";
+        /// The most states of checkpoints that are cached.
+        kept_states_limit "milepost_kept_states_limit";
+        /// The most encoded bytes of the cached states.
+        kept_bytes_limit "milepost_kept_state_limit_bytes";
+        /// The bytes over which cached states raise an alert; 0 for none.
+        kept_bytes_alert "milepost_kept_state_alert_bytes";
         /// 1 after a write failed: the store has to be reopened.
         poisoned "milepost_poisoned";
     }

@@ -79,7 +79,7 @@ struct Build<'a> {
     variant: Variant,
     moment: u64,
     random: &'a mut Random,
-    /// Paths of files that were built, for their other names.
+    /// Paths of files and symlinks that were built, for their other names.
     built: HashMap<Node, PathBuf>,
 }
 
@@ -90,8 +90,11 @@ impl Build<'_> {
         }
         for (name, node) in self.names.get(&dir).cloned().unwrap_or_default() {
             let to = to.join(name);
-            if let Some(target) = self.disk.links.get(&node) {
+            if let Some(first) = self.built.get(&node) {
+                fs::hard_link(first, &to)?;
+            } else if let Some(target) = self.disk.links.get(&node) {
                 symlink(target, &to)?;
+                self.built.insert(node, to);
             } else if self.disk.files.contains_key(&node) {
                 self.file(node, &to)?;
             } else {
@@ -103,9 +106,6 @@ impl Build<'_> {
     }
 
     fn file(&mut self, node: Node, to: &Path) -> io::Result<()> {
-        if let Some(first) = self.built.get(&node) {
-            return fs::hard_link(first, to);
-        }
         let file = &self.disk.files[&node];
         let random = &mut *self.random;
         let bytes = match self.variant {

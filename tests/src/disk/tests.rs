@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::Permissions;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::PathBuf;
 
 use super::*;
@@ -204,6 +204,17 @@ fn a_symlink_has_its_target_where_its_name_is() {
     assert_eq!(seen(&disk, target), [None, whole.clone()].into());
     disk.apply(&sync_dir(""));
     assert_eq!(seen(&disk, target), [whole].into());
+}
+
+#[test]
+fn a_second_name_of_a_symlink_is_the_same_symlink() {
+    let mut disk = disk(&[Op::Symlink { path: "link".into(), target: "nowhere".into() }]);
+    disk.apply(&Op::Link { from: "link".into(), to: "other".into() });
+    disk.apply(&sync_dir(""));
+    let names = |root: PathBuf| {
+        ["link", "other"].map(|name| fs::symlink_metadata(root.join(name)).unwrap().nlink())
+    };
+    assert_eq!(seen(&disk, names), [[2, 2]].into());
 }
 
 #[test]

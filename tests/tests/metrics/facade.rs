@@ -64,6 +64,7 @@ fn a_recorder_is_told_the_same_numbers_and_is_asked_for_handles_once() {
         "milepost_applier_lag_commits",
         "milepost_applier_lag_bytes",
         "milepost_poisoned",
+        "milepost_kept_state_alert_bytes",
     ];
     for Metric { name, value, .. } in now.all() {
         let tried = match value {

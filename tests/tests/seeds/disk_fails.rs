@@ -84,11 +84,19 @@ fn check(store: &Path, steps: u64) {
 }
 
 /// Drives a run; calls `at` before each step.
-fn drive(store: &Arc<FailoverEngine>, steps: u64, size: usize, mut at: impl FnMut(u64)) -> Run {
+fn drive(store: &Arc<FailoverEngine>, steps: u64, size: usize, at: impl FnMut(u64)) -> Run {
     let options = RunOptions::default().failover(Arc::clone(store));
-    let engine = store.engine().unwrap();
-    let run = Run::resume_or_start(&engine, "exec-001", "ana", options).unwrap();
-    drop(engine);
+    drive_on(&store.engine().unwrap(), options, steps, size, at)
+}
+
+fn drive_on(
+    engine: &Engine,
+    options: RunOptions,
+    steps: u64,
+    size: usize,
+    mut at: impl FnMut(u64),
+) -> Run {
+    let run = Run::resume_or_start(engine, "exec-001", "ana", options).unwrap();
     let done = AtomicU64::new(0);
     run.drive(|step| {
         at(step.number());
@@ -136,6 +144,66 @@ fn seed_001_ac6_on_a_full_disk_a_run_makes_all_its_steps() {
     let seen = health.lock().unwrap().clone();
     assert!(matches!(seen.as_slice(), [Health::Degraded { .. }, Health::Healthy]), "{seen:?}");
     check(&path, STEPS);
+}
+
+#[test]
+fn seed_001_ac6_a_run_without_options_continues_on_a_full_disk_and_ends_when_all_is_durable() {
+    const STEPS: u64 = 600;
+    let within = faults::temp_dir();
+    let Some(disk) = Mounted::make_or_skip("ext4", within.path(), 48) else {
+        return;
+    };
+    let path = disk.dir.join("store");
+    let engine = Engine::open(&path, Options::default().backlog_bytes(1 << 20)).unwrap();
+    let (is_last, last) = std::sync::mpsc::channel();
+    let mut ballast = None;
+    let (run, full) = std::thread::scope(|scope| {
+        let freed = scope.spawn(move || {
+            let ballast: std::path::PathBuf = last.recv().unwrap();
+            std::fs::remove_file(ballast).unwrap();
+        });
+        let mut full = Vec::new();
+        let run = drive_on(&engine, RunOptions::default(), STEPS, 6_000, |step| {
+            full.push(engine.task("exec-001").unwrap().head().unwrap().next);
+            match step {
+                100 => ballast = Some(disk.fill(0).unwrap()),
+                STEPS => is_last.send(ballast.take().unwrap()).unwrap(),
+                _ => {}
+            }
+        });
+        freed.join().unwrap();
+        (run, full)
+    });
+    assert_eq!(full[590], full[580], "the disk was full");
+    let counts = run.stats();
+    assert!(counts.held_saves > 0);
+    assert_eq!((counts.saved + counts.held_saves, counts.failed_saves), (STEPS, 0));
+    // All is durable although the run is still there.
+    assert_eq!(engine.task("exec-001").unwrap().checkpoints().unwrap(), STEPS);
+    engine.close().unwrap();
+    drop(run);
+    check(&path, STEPS);
+}
+
+#[test]
+fn a_run_on_an_engine_that_its_owner_closed_gets_the_error() {
+    let dir = faults::temp_dir();
+    let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
+    let run = Run::resume_or_start(&engine, "t", "ana", RunOptions::default()).unwrap();
+    let other = engine.clone();
+    let error = run.drive(|step| {
+        if step.number() == 2 {
+            other.clone().close()?;
+        }
+        run.append(Append::from(bodies::bytes(step.number(), 10)))?;
+        Ok::<_, Error>(())
+    });
+    assert_eq!(error.unwrap_err().kind(), milepost::ErrorKind::Unavailable);
+    assert_eq!(
+        run.append(Append::from(bodies::bytes(3, 10))).unwrap_err().kind(),
+        milepost::ErrorKind::Unavailable
+    );
+    assert_eq!(run.stats().held_saves, 0);
 }
 
 #[test]

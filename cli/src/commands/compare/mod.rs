@@ -95,6 +95,7 @@ fn run(source: &dyn Backend, args: &CompareArgs, out: &mut Out) -> Result<()> {
         return Ok(out.json(&form)?);
     }
     side::head(&sides, out)?;
+    side::trimmed(&sides, out)?;
     match differ {
         Some(differ) => alike(&sides, &rows, differ, out)?,
         None => parting(first, &rows, same, out)?,

@@ -21,6 +21,8 @@ const LETTERS: [&str; 6] = ["A", "B", "C", "D", "E", "F"];
 #[derive(Debug)]
 pub struct Side {
     pub point: PointForm,
+    /// The offset of the first event that is there: over 0 if a cleanup removed earlier ones.
+    pub begin: u64,
     pub turns: Vec<Turn>,
     pub summary: Option<LineageSummaryForm>,
 }
@@ -47,8 +49,24 @@ impl Side {
         })?;
         all.extend(turns.end());
         let summary = summary.filter(|summary| summary.head == point.offset);
-        Ok(Self { point, turns: all, summary })
+        Ok(Self { point, begin, turns: all, summary })
     }
+}
+
+/// Names the histories whose beginning is not there: their turns are not those that another one
+/// begins with.
+pub fn trimmed(sides: &[Side], out: &mut Out) -> Result<()> {
+    let begin = sides.first().map_or(0, |side| side.begin);
+    if sides.iter().all(|side| side.begin == begin) {
+        return Ok(());
+    }
+    for (side, letter) in sides.iter().zip(LETTERS).filter(|(side, _)| side.begin > 0) {
+        out.advice(format!(
+            "a cleanup removed the beginning of {letter}: it has no turns before @{}",
+            side.begin
+        ))?;
+    }
+    Ok(())
 }
 
 /// Returns the addresses that arguments name: an address, a pattern of tasks with `*`, and a task

@@ -83,7 +83,8 @@ fn sizes(stats: &StoreForm) -> Check {
 
 fn applied(stats: &StoreForm) -> Check {
     let lag = stats.seq.0.saturating_sub(stats.applied.0);
-    let said = format!("{} wait to be applied", count(lag, "commit"));
+    let wait = if lag == 1 { "waits" } else { "wait" };
+    let said = format!("{} {wait} to be applied", count(lag, "commit"));
     match lag > LAG {
         true => Check::look(
             "applier",

@@ -13,6 +13,7 @@ use crate::output::{ErrorStyle, count, note, printable};
 /// Prints a note on standard error.
 pub fn tell(fact: &JobNote, style: ErrorStyle) {
     match fact {
+        JobNote::Skipped { place, reason } if style.is_json => note(&format!("{place}: {reason}")),
         JobNote::Skipped { place, reason } => {
             let text = format!("{place}: {reason}");
             // If standard error is closed, the report is lost.

@@ -28,6 +28,7 @@ use self::new_session::Resume;
 pub use self::new_session::remove_unused;
 use self::place::{Named, Place};
 use self::route::Route;
+use super::checkpoint::{self, CheckpointArgs};
 use super::command::{CliCommand, Examples, Run};
 use super::confirm::confirm;
 use super::under_agent;
@@ -87,6 +88,15 @@ impl CliCommand for RewindArgs {
 }
 
 fn run(store: &StoreArgs, args: &RewindArgs, out: &mut Out) -> Result<()> {
+    if is_bare(store, args)
+        && recorded(store, args).is_err()
+        && !store.is_nowhere()
+        && !may_be_renamed()?
+    {
+        note("no session of a coding agent was recorded here: these are the checkpoints");
+        let pick = CheckpointArgs { task: None, yes: args.yes, description: None };
+        return checkpoint::pick(store, &pick, out);
+    }
     let resume = asking_again(|| taken_back(store, args, out))?;
     match resume.filter(|_| args.resume) {
         Some(resume) => {
@@ -95,6 +105,13 @@ fn run(store: &StoreArgs, args: &RewindArgs, out: &mut Out) -> Result<()> {
         }
         None => Ok(()),
     }
+}
+
+/// Returns `true` if the user names neither a store, a session, nor what to do with one.
+fn is_bare(store: &StoreArgs, args: &RewindArgs) -> bool {
+    let names_part = args.files_only || args.conversation_only || args.resume;
+    let is_named = store.named().is_some() || args.place.is_some();
+    !is_named && !args.list && !names_part && !args.options.is_given()
 }
 
 /// Takes the session back, and returns the command that resumes it.
@@ -181,6 +198,12 @@ fn is_in(store: &StoreArgs, dir: &Path, session: &str) -> bool {
         }
         Err(_) => false,
     }
+}
+
+/// Returns `true` if a folder with sessions, of which this one may be the new name, is gone.
+fn may_be_renamed() -> Result<bool> {
+    let project = super::agent::project()?;
+    Ok(outside::gone().iter().any(|(old, _)| old.parent() == project.parent()))
 }
 
 /// Returns the failure for a folder without sessions. It names the stores of folders that are gone:

@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use unicode_width::UnicodeWidthStr;
 
-use super::layout::{Columns, Layout, STEP};
+use super::layout::{Columns, Layout};
 use super::model::{Mode, Model};
 use super::preview::{ago, facts, short};
 use super::rows::Row;
@@ -192,10 +192,14 @@ impl Drawing<'_> {
 
     /// Draws the columns of a row after its marks. A column begins at the same place in each row.
     fn cells(&self, buffer: &mut Buffer, area: Rect, cells: [String; 5], style: Style) {
-        let columns = Columns::of(self.layout.list.width.saturating_sub(2));
+        let columns = self.columns();
         let widths = [columns.name, columns.step, columns.time, columns.cause, columns.events];
         let cells = widths.into_iter().zip(&cells).filter(|(width, _)| *width > 0);
         put_cells(buffer, behind(area, 2), cells, 2, style);
+    }
+
+    fn columns(&self) -> Columns {
+        Columns::of(self.layout.list.width.saturating_sub(2))
     }
 
     fn preview(&self, buffer: &mut Buffer) {
@@ -210,7 +214,7 @@ impl Drawing<'_> {
         let details = self.model.details.get(&checkpoint.id);
         // A step that its column cuts is shown in full here.
         let step = details.and_then(|details| details.step.as_ref());
-        if let Some(step) = step.filter(|step| step.width() > usize::from(STEP)) {
+        if let Some(step) = step.filter(|step| step.width() > usize::from(self.columns().step)) {
             facts.push(Line::new(Tone::Plain, format!("step      {}", excerpt(step, NAME))));
         }
         let Some(preview) = self.model.previews.get(&checkpoint.id) else {

@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use milepost::calls::Cancel;
+use milepost::internals::json_reason;
 use milepost::{Engine, ErrorKind, Options};
 use serde::de::IgnoredAny;
 
@@ -101,7 +102,7 @@ pub(super) fn read_values(job: &Job<'_>, reader: Reader) -> Result<Vec<String>> 
 
 /// Returns the place and the reason of an error, as `:LINE:COLUMN: reason`.
 fn no_json(error: &serde_json::Error) -> String {
-    let why = error.to_string();
+    let why = json_reason(error);
     let why = why.split(" at line ").next().unwrap_or_default();
     format!(":{}:{}: not JSON: {why}", error.line(), error.column())
 }

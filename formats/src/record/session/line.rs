@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use milepost::events::{Application, Data, Message, ToolCalled};
+use milepost::internals::json_reason;
 use milepost::{Body, Json};
 use serde::Serialize;
 
@@ -188,7 +189,7 @@ pub fn fields(text: &str) -> Result<Object, String> {
     }
     check_depth(text)?;
     serde_json::from_str(text).map_err(|error| {
-        let why = error.to_string();
+        let why = json_reason(&error);
         let why = why.split(" at line ").next().unwrap_or_default();
         format!("not JSON: {why}, at column {}", error.column())
     })

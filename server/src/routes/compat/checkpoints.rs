@@ -94,6 +94,12 @@ pub(crate) struct CacheForm {
     misses: u64,
     evictions: u64,
     saved: u64,
+    /// The most states that are cached.
+    max_cached: u64,
+    /// The most bytes of cached states.
+    max_cache_bytes: u64,
+    /// The bytes over which an alert is raised; 0 for none.
+    alert_cache_bytes: u64,
 }
 
 /// Lists the checkpoints of a task by creation time, newest first.
@@ -196,6 +202,9 @@ async fn metrics(
             misses: metrics.kept_misses,
             evictions: metrics.kept_evictions,
             saved: metrics.checkpoints,
+            max_cached: metrics.kept_states_limit,
+            max_cache_bytes: metrics.kept_bytes_limit,
+            alert_cache_bytes: metrics.kept_bytes_alert,
         },
     }))
 }

@@ -14,6 +14,7 @@
 //! The last message may still be written: its lines end before the first part that is not complete.
 
 use milepost::events::{ToolCalled, ToolReturned};
+use milepost::internals::json_reason;
 use milepost::{Body, Json};
 use serde_json::json;
 
@@ -40,8 +41,8 @@ pub struct Document {
 
 /// Returns the lines of a document, or the reason why it is not one.
 pub fn read(text: &str) -> Result<Document, String> {
-    let document: Object =
-        serde_json::from_str(text).map_err(|error| format!("not an export: {error}"))?;
+    let document: Object = serde_json::from_str(text)
+        .map_err(|error| format!("not an export: {}", json_reason(&error)))?;
     let info = document.object("info").ok_or("not an export: there is no `info`")?;
     let id = info.text("id").ok_or("not an export: `info` has no `id`")?;
     let messages = document.get("messages").map_or("[]", Json::text);
@@ -109,13 +110,14 @@ struct Spoken {
 impl Spoken {
     fn of(message: &Json, has_next: bool) -> Result<Self, String> {
         let message: Object =
-            serde_json::from_str(message.text()).map_err(|error| error.to_string())?;
+            serde_json::from_str(message.text()).map_err(|error| json_reason(&error))?;
         let info = message.object("info").ok_or("there is no `info`")?;
         let (Some(id), Some(role)) = (info.text("id"), info.text("role")) else {
             return Err("`info` has no `id` and `role`".to_owned());
         };
         let parts = message.get("parts").map_or("[]", Json::text);
-        let parts = serde_json::from_str(parts).map_err(|error| format!("`parts`: {error}"))?;
+        let parts = serde_json::from_str(parts)
+            .map_err(|error| format!("`parts`: {}", json_reason(&error)))?;
         // An answer with calls gets further parts when they have returned.
         let is_complete = time(&info, "completed").is_some()
             && info.text("finish").as_deref() != Some("tool-calls");
