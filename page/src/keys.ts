@@ -28,6 +28,7 @@ export type Act =
   | "previousFailure"
   | "nextMark"
   | "previousMark"
+  | "checkpoints"
   | "goTo"
   | "firstWhere"
   | "blame"
@@ -71,6 +72,7 @@ const ROWS: readonly Row[] = [
   ["find", "n N", "nextHit previousHit", "keyHit"],
   ["find", "e E", "nextFailure previousFailure", "keyFailure"],
   ["find", "m M", "nextMark previousMark", "keyMarks"],
+  ["find", "C", "checkpoints", "keyCheckpoints"],
   ["find", ":", "goTo", "keyGoTo"],
   ["find", "b", "firstWhere", "keyFirstWhere"],
   ["find", "B", "blame", "keyBlame"],

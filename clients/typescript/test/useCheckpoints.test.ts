@@ -3,11 +3,21 @@
 import "./dom.js";
 
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { act, cleanup, configure, renderHook, waitFor } from "@testing-library/react";
+import {
+  act,
+  cleanup,
+  configure,
+  fireEvent,
+  render,
+  renderHook,
+  screen,
+  waitFor,
+} from "@testing-library/react";
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, test } from "node:test";
 import { createElement } from "react";
 import type { ReactNode } from "react";
+import { CheckpointList } from "../src/checkpointList.js";
 import { createCheckpointService, MilepostError } from "../src/checkpointService.js";
 import type { CheckpointService } from "../src/checkpointService.js";
 import {
@@ -99,6 +109,33 @@ test("seed_001 the list, a plan and a difference follow a restore and its undo",
 
   await act(() => result.current.undo.mutateAsync());
   await waitFor(() => assert.deepEqual(current(result.current.list), [5, 4, 3, 2, 1]));
+});
+
+test("seed_004 a list of checkpoints restores one after a question with its plan", async () => {
+  const restored: string[] = [];
+  const list = createElement(CheckpointList, {
+    task: "exec-001",
+    limit: 3,
+    row: (one) => `step ${String(one.metadata?.["step"])}`,
+    onRestored: (one) => restored.push(one.id),
+  });
+  render(list, { wrapper });
+  const rows = () => screen.queryAllByRole("listitem");
+  await waitFor(() => assert.equal(rows().length, 3));
+  fireEvent.click(screen.getByText("Older checkpoints"));
+  await waitFor(() => assert.equal(rows().length, steps));
+  const second = rows()[3]!;
+  assert.equal(second.querySelector(".milepost-row")?.textContent, "step 2");
+  fireEvent.click(second.querySelector("button")!);
+  await waitFor(() => assert.match(second.textContent ?? "", /values? changes?/));
+  fireEvent.click(screen.getByText("Cancel"));
+  assert.equal(screen.queryByText("Restore now"), null);
+  fireEvent.click(second.querySelector("button")!);
+  await waitFor(() => assert(!screen.getByText<HTMLButtonElement>("Restore now").disabled));
+  fireEvent.click(screen.getByText("Restore now"));
+  await waitFor(() => assert.equal(restored.length, 1));
+  await waitFor(() => assert.equal(document.querySelectorAll(".milepost-left").length, 3));
+  await act(() => service.undo("exec-001"));
 });
 
 test("seed_001 the list and the statistics follow a mark and its removal", async () => {

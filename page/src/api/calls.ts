@@ -129,7 +129,8 @@ export const searchEvents = (text: string, cursor: string | null, signal?: Signa
     signal,
   });
 
-export const checkpoints = (id: string, lineage: number, cursor: string | null) =>
+/** Of all lineages, where none is named. */
+export const checkpoints = (id: string, lineage: number | null, cursor: string | null) =>
   ask<T.Page<T.Checkpoint>>(`${task(id)}/checkpoints${query({ lineage, limit: 100, cursor })}`);
 
 // Actions

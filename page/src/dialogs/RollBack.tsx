@@ -14,12 +14,18 @@ import { Dialog, Radios } from "./Dialog.tsx";
 import { FolderField, noteFolder, usedFolder } from "./FolderField.tsx";
 import { Plan, useDecisions } from "./plan.tsx";
 
-export function RollBackDialog({ selection }: { selection: Selection }) {
+interface RollBackProps {
+  selection: Selection;
+  /** The point, as of a checkpoint. Otherwise the user chooses before or after the selection. */
+  at?: string;
+}
+
+export function RollBackDialog({ selection, at }: RollBackProps) {
   const w = words.value;
   const [place, setPlace] = useState<"before" | "after">("before");
   const [scope, setScope] = useState<"state" | "all" | "files">("state");
   const [typed, setFolder] = useState(() => usedFolder(selection.task));
-  const to = place === "before" ? before(selection) : after(selection);
+  const to = at ?? (place === "before" ? before(selection) : after(selection));
   const folder = typed.trim();
   const needsFolder = scope !== "state";
   const asks: RestoreRequest = needsFolder ? { to, scope, folder } : { to, scope };
@@ -41,15 +47,17 @@ export function RollBackDialog({ selection }: { selection: Selection }) {
   return (
     <Dialog title={w.rollBackTitle} act={{ name, run, why }}>
       <p>{w.rollBackHow}</p>
-      <Radios
-        name={w.where}
-        value={place}
-        of={[
-          ["before", w.beforeThis(before(selection))],
-          ["after", w.afterThis(after(selection))],
-        ]}
-        onChange={setPlace}
-      />
+      {at === undefined && (
+        <Radios
+          name={w.where}
+          value={place}
+          of={[
+            ["before", w.beforeThis(before(selection))],
+            ["after", w.afterThis(after(selection))],
+          ]}
+          onChange={setPlace}
+        />
+      )}
       <Radios
         name={w.scope}
         value={scope}

@@ -40,7 +40,8 @@ const CHANGES = ["fork", "rollBack", "undo", "pause", "guide", "mark", "pin", "s
 
 export function actingOn(_: unknown): Acts {
   const { shareHasNot, shareWhy } = words.value;
-  const acts: Acts = { firstWhere: { run: () => {}, why: shareHasNot } };
+  const none = { run: () => {}, why: shareHasNot };
+  const acts: Acts = { checkpoints: none, firstWhere: none };
   for (const act of CHANGES) acts[act] = { run: () => {}, why: shareWhy };
   return acts;
 }

@@ -5,6 +5,7 @@ import type { Route } from "../address.ts";
 import type { Json } from "../api/types.ts";
 import { ManyApart as TableApart } from "../compare/Many.tsx";
 import { openDialog } from "../app-state.ts";
+import { CheckpointsDialog } from "../dialogs/Checkpoints.tsx";
 import { whyReadOnly } from "../dialogs/Dialog.tsx";
 import { FirstWhereDialog, whenOf } from "../dialogs/FirstWhere.tsx";
 import { ForkDialog } from "../dialogs/Fork.tsx";
@@ -52,6 +53,7 @@ export function actingOn(props: ReaderProps & { selection: Selection }): Acts {
     return { run: () => openDialog(draw), why: not };
   };
   return {
+    checkpoints: dialog(() => <CheckpointsDialog task={model.task} />),
     firstWhere: dialog(() => (
       <FirstWhereDialog at={after(selection)} when={whenOf(route.pointer)} />
     )),

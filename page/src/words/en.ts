@@ -305,6 +305,7 @@ export const en = {
   keyHit: "next and previous hit, or difference",
   keyFailure: "next and previous failure",
   keyMarks: "next and previous mark",
+  keyCheckpoints: "checkpoints of the task",
   keyGoTo: "go to an address or offset",
   keyFirstWhere: "the first event where a condition holds",
   keyBlame: "the event that set a value",

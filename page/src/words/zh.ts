@@ -289,6 +289,7 @@ export const zh: Words = {
   keyHit: "下一个和上一个命中或差异",
   keyFailure: "下一个和上一个失败",
   keyMarks: "下一个和上一个标记",
+  keyCheckpoints: "任务的检查点",
   keyGoTo: "前往地址或偏移",
   keyFirstWhere: "条件首次成立的事件",
   keyBlame: "设置某值的事件",

@@ -42,6 +42,37 @@ test("rolls_back_files_as_planned_and_undo_brings_them_back", async () => {
   await until("the undo", () => task.active === 3);
 });
 
+test("checkpoints_of_a_task_are_listed_page_by_page_and_go_back_with_a_plan", async () => {
+  const own = await Harness.start(world(0));
+  const task = own.world.tasks.get("library-34")!;
+  const { page, errors } = await own.open("#/task/library-34");
+  await sees(page, "renew_loan", ".list");
+  await press(page, "C");
+  await sees(page, "Checkpoints of library-34", "dialog");
+  const rows = page.locator("dialog tbody tr");
+  await until("two rows", async () => (await rows.count()) === 2);
+  await page.getByRole("button", { name: "Older ones" }).click();
+  await until("more rows", async () => (await rows.count()) > 2);
+  await assertAccessible(page, "the checkpoints");
+  const address = await rows.nth(2).locator("td").nth(1).innerText();
+  // Its place opens.
+  await rows.nth(2).getByRole("button").first().click();
+  await closed(page);
+  await until("the place", async () => page.url().endsWith(`#/task/${address}`));
+  await press(page, "C");
+  await until("two rows", async () => (await rows.count()) === 2);
+  const newest = await rows.nth(0).locator("td").nth(1).innerText();
+  await rows.nth(0).getByRole("button", { name: "roll back" }).click();
+  await sees(page, "Changes of the state", "dialog");
+  const lanes = task.lanes.length;
+  await page.getByRole("button", { name: "Roll back", exact: true }).click();
+  await sees(page, "Press u to undo");
+  assert.equal(task.lanes.length, lanes + 1);
+  assert.deepEqual(own.world.sent.at(-1)!.body, { to: newest, scope: "state" });
+  assert.deepEqual(errors, []);
+  await own.end();
+});
+
 test("an_undo_with_files_shows_its_plan_and_sends_the_folder_and_the_choices", async () => {
   const own = await Harness.start(world(0));
   const task = own.world.tasks.get("stones")!;

@@ -1,6 +1,16 @@
 // Answers of the mock to the routes of /v1 that read.
 
-import type { Bisected, Change, Event, Json, Lineage, SharePlan, Summary } from "../../src/api/types.ts";
+import type {
+  Bisected,
+  Change,
+  Checkpoint,
+  Event,
+  Json,
+  Lineage,
+  Page,
+  SharePlan,
+  Summary,
+} from "../../src/api/types.ts";
 import { valueAt } from "../../src/pointer.ts";
 import type { Lane, Task } from "./logs.ts";
 import { MILLION, millionEvent, millionRow, millionTurn, millionTurns } from "./million.ts";
@@ -382,6 +392,31 @@ export function overviewAnswer(world: World, lane: Lane, get: URLSearchParams) {
   const { part, ...progress } = readOn(world, lane);
   const parts = overview(part, Number(get.get("buckets") ?? 200));
   return { ...parts, turns: String(turnsOf(part).length), ...progress };
+}
+
+/** Marks of all lanes, the last lane first; two a page. */
+export function checkpointsPage(task: Task, get: URLSearchParams): Page<Checkpoint> {
+  const all: Checkpoint[] = task.lanes.toReversed().flatMap((lane) => {
+    const own = lane.events.map((event, offset) => ({ event, offset })).slice(lane.fork);
+    const marks = own.filter(({ event }) => event.kind === "checkpoint_marked").toReversed();
+    return marks.map(({ event, offset }) => ({
+      id: markId(offset),
+      task: task.id,
+      lineage: lane.id,
+      at: String(offset),
+      mark: String(offset),
+      label: String(event.body?.["label"] ?? ""),
+      status: String(event.body?.["status"]),
+      cause: String(event.body?.["cause"]),
+      time: new Date(event.time_us / 1000).toISOString(),
+      time_us: String(event.time_us),
+      aliases: [],
+      hash: hash(task.id, lane.id, offset),
+    }));
+  });
+  const from = Number(get.get("cursor") ?? 0);
+  const next = from + 2;
+  return { items: all.slice(from, next), next: next < all.length ? String(next) : null };
 }
 
 /** Plan of a share that finds the same in each task. A small file leaves long texts out. */

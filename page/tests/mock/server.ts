@@ -120,6 +120,8 @@ function ofTask(world: World, name: string, rest: string, get: URLSearchParams):
       return foldersOf(task);
     case "share":
       return routes.sharePlan(task, get);
+    case "checkpoints":
+      return routes.checkpointsPage(task, get);
     case "events": {
       const head = lane.events.length;
       const from = Number(get.get("from") ?? 0);
