@@ -23,6 +23,13 @@ pub struct WholeFile {
     waiting: Waiting,
 }
 
+/// Returns an error of the system without the name of the temporary file.
+fn unnamed(error: io::Error) -> io::Error {
+    let source = error.get_ref().and_then(|error| error.source());
+    let number = source.and_then(|source| source.downcast_ref::<io::Error>()?.raw_os_error());
+    number.map_or_else(|| io::Error::from(error.kind()), io::Error::from_raw_os_error)
+}
+
 enum To {
     /// A temporary file in the folder of the target, and the target.
     Beside(BufWriter<NamedTempFile>, PathBuf),
@@ -53,8 +60,7 @@ impl WholeFile {
             .prefix(".milepost-")
             .suffix(".part")
             .tempfile_in(folder_of(&place))
-            // Its own message names the temporary file.
-            .map_err(|error| io::Error::from(error.kind()))?;
+            .map_err(unnamed)?;
         if let Some(there) = there {
             let mode = there.permissions().mode() & 0o777;
             beside.as_file().set_permissions(Permissions::from_mode(mode))?;

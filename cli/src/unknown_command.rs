@@ -75,7 +75,7 @@ const OPTIONS: [(&str, &[&str], &str); 15] = [
     ("record", &["--name", "--as", "--id"], "`milepost record FILE --task TASK` names the task"),
     ("restore", &["--to"], "`milepost restore ADDRESS` names the point as a word"),
     ("rewind", &["--limit", "-n", "--last"], "`milepost rewind --list` lists all prompts"),
-    ("", &["--format", "--output-format", "-o"], "`milepost tasks --json` prints JSON, as all do"),
+    ("", &["--format", "--output-format"], "`milepost tasks --json` prints JSON, as all do"),
 ];
 
 /// Returns the failure for words of a command line whose meaning is known: a word or an option that

@@ -212,7 +212,9 @@ pub fn json_reason(error: &serde_json::Error) -> String {
         "expected f32" | "expected f64" => "expected a number",
         "expected a sequence" => "expected a list",
         "expected a map" => "expected an object",
-        _ if what.starts_with("expected struct ") => "expected an object",
+        _ if what.starts_with("expected struct ") && !what.contains(" with ") => {
+            "expected an object"
+        }
         _ => what,
     };
     format!("{before}{words}{place}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from .errors import Error
+from .errors import Error, InvalidError
 from .policies import Occasion, Policy, every_steps, never
 
 if TYPE_CHECKING:
@@ -46,7 +46,10 @@ class Due:
             asked=self.asked,
             seconds=None if self._saved is None else max(0.0, time.time() - self._saved),
         )
-        return {"steps": now.steps, "files": now.files, **about} if self._policy(now) else None
+        is_due = self._policy(now)
+        if hasattr(is_due, "__await__"):
+            raise InvalidError("a policy is a function without `async`")
+        return {"steps": now.steps, "files": now.files, **about} if is_due else None
 
     def _look(self) -> None:
         """Counts from the newest checkpoint, whoever marked it."""
@@ -58,6 +61,12 @@ class Due:
         except Error:
             # While the store is not there, the counts are those of this run.
             pass
+
+    def restart(self) -> None:
+        """Forgets the counts of a lineage that is no longer active."""
+        self._steps = self.files = self._saved_to = 0
+        self.destructive = self.asked = False
+        self._saved = None
 
     def ended(self, steps: int) -> None:
         """Counts steps that ended without a checkpoint."""

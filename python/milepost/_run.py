@@ -52,8 +52,10 @@ class Run:
         self._autosave = autosave
         self._due = Due(task, every, policy)
         self._spool = Spool(task, held_bytes)
-        # The last known form of the task, and the next step, for the time without the store.
+        # The last known form of the task, its control, and the next step, for the time without the
+        # store.
         self._known: dict[str, Any] | None = None
+        self._last_control: str | None = None
         self._step: int | None = None
         # The activation that the open step began on: a restore, an undo and a switch make another.
         self._epoch: str | None = None
@@ -92,6 +94,7 @@ class Run:
             return self._known
         if self._known is not None and self._known["epoch"] != form["epoch"]:
             self._step = None
+            self._due.restart()
         self._known = form
         return form
 
@@ -103,7 +106,7 @@ class Run:
             except Error as error:
                 if not self._spool.is_away(error):
                     raise
-            self._spool.emptied()
+                self._spool.recover(error)
             t.sleep(PAUSE)
 
     def _now(self) -> str:
@@ -137,12 +140,12 @@ class Run:
                 return control
             is_restored = False
             if is_done:
-                try:
-                    self.end()
-                except ConflictError:
-                    # It was paused or stopped meanwhile.
-                    continue
-                return "idle"
+                if self.held:
+                    self.settle()
+                elif self._has_ended():
+                    return "idle"
+                # It may have been restored, paused or stopped since.
+                continue
             try:
                 with self.step() as step:
                     result = work(step)
@@ -274,6 +277,9 @@ class Run:
     def _save(self, mark: dict[str, Any]) -> None:
         """Marks a checkpoint. A failure is logged: the run continues."""
         try:
+            if not self._spool.emptied():
+                # It would come before what is held.
+                return
             lineage = self._lineage()
             body = {**mark, "lineage": lineage._lineage}
             marked = lineage._ask("POST", "checkpoints", body=body)
@@ -307,8 +313,23 @@ class Run:
         self.settle()
         self._patient(lambda: self._task.control("idle"))
 
+    def _has_ended(self) -> bool:
+        """Ends the run. Returns `False` if the store is not there, or the run was paused."""
+        try:
+            self._task.control("idle")
+        except ConflictError:
+            return False
+        except Error as error:
+            if not self._spool.is_away(error):
+                raise
+            self._spool.recover(error)
+            t.sleep(PAUSE)
+            return False
+        return True
+
     def _begin(self) -> None:
         """Begins the run unless it is running or paused."""
+        self._form()
         if self._task.control() not in ("idle", "stopped"):
             return
         try:
@@ -319,9 +340,10 @@ class Run:
                 raise
 
     def _unpaused(self) -> str:
-        self._spool.emptied()
         head, since = "", 0.0
+        self._spool.emptied()
         while (control := self._control()) == "paused":
+            self._spool.emptied()
             if self._autosave is not None:
                 form, now = self._form(), time.monotonic()
                 if head != form["head"]:
@@ -333,13 +355,14 @@ class Run:
         return control
 
     def _control(self) -> str:
-        """Returns the control. A run whose store is not there is running."""
+        """Returns the control; the last known one while the store is not there."""
         try:
-            return self._task.control()
+            self._last_control = self._task.control()
         except Error as error:
-            if self._known is None or not self._spool.is_away(error):
+            if self._last_control is None or not self._spool.is_away(error):
                 raise
-            return "running"
+            self._spool.recover(error)
+        return self._last_control
 
     def _save_idle(self, head: int) -> None:
         """Marks a checkpoint of a run that waits, unless its last event is one."""
@@ -377,7 +400,8 @@ class Run:
             ConflictError: the task was restored since, or the key was used for other events.
             UnavailableError: the store refuses them, and `held_bytes` are held.
         """
-        return self._spool.append(events, checkpoint, key, self._epoch)
+        known = self._known["epoch"] if self._known else None
+        return self._spool.append(events, checkpoint, key, self._epoch, known)
 
     def checkpoint(self, label: str | None = None) -> Checkpoint:
         """Marks a checkpoint at the head.
@@ -424,6 +448,8 @@ class Run:
 
     def _is_used(self, key: str) -> bool:
         """Returns whether an event of the lineage has a key, also if a cleanup removed it."""
+        if self._spool.has(key):
+            return True
         try:
             self._task.append(e.step_finished(0), key=key, expected_head=NOWHERE)
         except ConflictError as error:

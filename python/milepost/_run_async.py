@@ -52,8 +52,10 @@ class AsyncRun:
         self._autosave = autosave
         self._due = AsyncDue(task, every, policy)
         self._spool = AsyncSpool(task, held_bytes)
-        # The last known form of the task, and the next step, for the time without the store.
+        # The last known form of the task, its control, and the next step, for the time without the
+        # store.
         self._known: dict[str, Any] | None = None
+        self._last_control: str | None = None
         self._step: int | None = None
         # The activation that the open step began on: a restore, an undo and a switch make another.
         self._epoch: str | None = None
@@ -92,6 +94,7 @@ class AsyncRun:
             return self._known
         if self._known is not None and self._known["epoch"] != form["epoch"]:
             self._step = None
+            self._due.restart()
         self._known = form
         return form
 
@@ -103,7 +106,7 @@ class AsyncRun:
             except Error as error:
                 if not self._spool.is_away(error):
                     raise
-            await self._spool.emptied()
+                await self._spool.recover(error)
             await t.async_sleep(PAUSE)
 
     async def _now(self) -> str:
@@ -137,12 +140,12 @@ class AsyncRun:
                 return control
             is_restored = False
             if is_done:
-                try:
-                    await self.end()
-                except ConflictError:
-                    # It was paused or stopped meanwhile.
-                    continue
-                return "idle"
+                if self.held:
+                    await self.settle()
+                elif await self._has_ended():
+                    return "idle"
+                # It may have been restored, paused or stopped since.
+                continue
             try:
                 async with self.step() as step:
                     result = work(step)
@@ -276,6 +279,9 @@ class AsyncRun:
     async def _save(self, mark: dict[str, Any]) -> None:
         """Marks a checkpoint. A failure is logged: the run continues."""
         try:
+            if not await self._spool.emptied():
+                # It would come before what is held.
+                return
             lineage = await self._lineage()
             body = {**mark, "lineage": lineage._lineage}
             marked = await lineage._ask("POST", "checkpoints", body=body)
@@ -309,8 +315,23 @@ class AsyncRun:
         await self.settle()
         await self._patient(lambda: self._task.control("idle"))
 
+    async def _has_ended(self) -> bool:
+        """Ends the run. Returns `False` if the store is not there, or the run was paused."""
+        try:
+            await self._task.control("idle")
+        except ConflictError:
+            return False
+        except Error as error:
+            if not self._spool.is_away(error):
+                raise
+            await self._spool.recover(error)
+            await t.async_sleep(PAUSE)
+            return False
+        return True
+
     async def _begin(self) -> None:
         """Begins the run unless it is running or paused."""
+        await self._form()
         if await self._task.control() not in ("idle", "stopped"):
             return
         try:
@@ -321,9 +342,10 @@ class AsyncRun:
                 raise
 
     async def _unpaused(self) -> str:
-        await self._spool.emptied()
         head, since = "", 0.0
+        await self._spool.emptied()
         while (control := await self._control()) == "paused":
+            await self._spool.emptied()
             if self._autosave is not None:
                 form, now = await self._form(), time.monotonic()
                 if head != form["head"]:
@@ -335,13 +357,14 @@ class AsyncRun:
         return control
 
     async def _control(self) -> str:
-        """Returns the control. A run whose store is not there is running."""
+        """Returns the control; the last known one while the store is not there."""
         try:
-            return await self._task.control()
+            self._last_control = await self._task.control()
         except Error as error:
-            if self._known is None or not self._spool.is_away(error):
+            if self._last_control is None or not self._spool.is_away(error):
                 raise
-            return "running"
+            await self._spool.recover(error)
+        return self._last_control
 
     async def _save_idle(self, head: int) -> None:
         """Marks a checkpoint of a run that waits, unless its last event is one."""
@@ -379,7 +402,8 @@ class AsyncRun:
             ConflictError: the task was restored since, or the key was used for other events.
             UnavailableError: the store refuses them, and `held_bytes` are held.
         """
-        return await self._spool.append(events, checkpoint, key, self._epoch)
+        known = self._known["epoch"] if self._known else None
+        return await self._spool.append(events, checkpoint, key, self._epoch, known)
 
     async def checkpoint(self, label: str | None = None) -> Checkpoint:
         """Marks a checkpoint at the head.
@@ -426,6 +450,8 @@ class AsyncRun:
 
     async def _is_used(self, key: str) -> bool:
         """Returns whether an event of the lineage has a key, also if a cleanup removed it."""
+        if self._spool.has(key):
+            return True
         try:
             await self._task.append(e.step_finished(0), key=key, expected_head=NOWHERE)
         except ConflictError as error:

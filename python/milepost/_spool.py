@@ -8,15 +8,19 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _transport as t
-from .errors import ConflictError, Error, PoisonedError, UnavailableError
+from .errors import ConflictError, Error, InvalidError, PoisonedError, UnavailableError
 from .values import Appended
 
 if TYPE_CHECKING:
     from ._sync import Task
 
-# Seconds between two attempts to write what is held: the first wait, and the longest.
+# Seconds between two attempts: the first wait, and the longest.
 RETRY = 0.1
 RETRY_MAX = 10.0
+
+# Answers of a service or of a proxy after which the same request may succeed. Without an answer
+# there was no connection.
+AWAY = (None, 408, 429, 502, 503, 504, 507)
 
 
 class Held(NamedTuple):
@@ -45,14 +49,23 @@ class Spool:
         self._wait = RETRY
         self._next = 0.0
         self._reason = ""
+        # Whether the store of a folder has to be opened again.
+        self._is_broken = False
 
     def __len__(self) -> int:
         return len(self._held)
 
     def is_away(self, error: Exception) -> bool:
         """Returns whether a store may accept later what it refuses now with an error."""
-        is_of_store = isinstance(error, (UnavailableError, PoisonedError))
-        return self._limit > 0 and is_of_store and not self._task._store._native.is_closed
+        native = self._task._store._native
+        if self._limit == 0 or native.is_closed or not isinstance(error, Error):
+            return False
+        is_lost = isinstance(error, UnavailableError) and error.status in AWAY
+        return is_lost or isinstance(error, PoisonedError)
+
+    def has(self, key: str) -> bool:
+        """Returns whether an append with a key is held."""
+        return any(held.key == key for held in self._held)
 
     def result(self, key: str) -> tuple[Any] | None:
         """Returns what a held application event has, by its key."""
@@ -64,16 +77,20 @@ class Spool:
         return None
 
     def append(
-        self, events: Any, checkpoint: Any, key: str | None, epoch: str | None
+        self, events: Any, checkpoint: Any, key: str | None, epoch: str | None, known: str | None
     ) -> Appended | None:
-        """Appends events. Returns `None` if they are held."""
+        """Appends events. Returns `None` if they are held.
+
+        With `epoch` they are for that activation, and otherwise for the one at the time of the
+        write; if they are held, for the known one.
+        """
         # With a key an append whose outcome is unknown can be made again.
         key = key or f"run-{t.new_id()}"
         held = Held(t.events(events), t.mark_text(checkpoint), key, epoch)
         if self._held:
             with self._lock:
                 if not self._emptied():
-                    self._hold(held, None)
+                    self._hold(held._replace(epoch=epoch or known), None)
                     return None
         try:
             return self._write(held)
@@ -81,7 +98,7 @@ class Spool:
             if not self.is_away(error):
                 raise
             with self._lock:
-                self._hold(held, error)
+                self._hold(held._replace(epoch=epoch or known), error)
             return None
 
     def _hold(self, held: Held, error: Error | None) -> None:
@@ -93,12 +110,18 @@ class Spool:
         if error is not None and not self._held:
             self._reason = str(error)
             self._next = time.monotonic() + self._wait
+            self._is_broken = self._is_broken or self._needs_opening(error)
             t.log().error("%s: appends are held in memory: %s", self._task.id, error)
         self._held.append(held)
         self._bytes += held.size
 
     def emptied(self) -> bool:
-        """Writes what is held, if it is time to. Returns whether nothing is held."""
+        """Writes what is held, if it is time to. Returns whether nothing is held.
+
+        Raises:
+            Error: an error other than one of a store that is not there, as of a token that is no
+                longer accepted. What is held stays.
+        """
         if not self._held:
             return True
         with self._lock:
@@ -107,40 +130,68 @@ class Spool:
     def settle(self) -> None:
         """Waits until nothing is held."""
         while not self.emptied():
-            t.sleep(max(0.0, self._next - time.monotonic()))
+            t.sleep(max(0.01, self._next - time.monotonic()))
+
+    def recover(self, error: Error) -> None:
+        """Waits a moment after an error, and opens the store again if it has to be."""
+        with self._lock:
+            if time.monotonic() >= self._next:
+                self._retry_later(error)
+        self.emptied()
 
     def _emptied(self) -> bool:
         if not self._held:
             return True
         if time.monotonic() < self._next:
             return False
+        if self._is_broken:
+            self._open_again()
+        refused = 0
         while self._held:
             first = self._held[0]
             try:
                 self._write(first)
-            except Error as error:
-                if self.is_away(error):
-                    self._reopen(error)
-                    self._wait = min(self._wait * 2, RETRY_MAX)
-                    self._next = time.monotonic() + self._wait
-                    return False
+            except (ConflictError, InvalidError) as error:
+                if isinstance(error, InvalidError) and first.mark is not None:
+                    # The events count without a checkpoint that is refused.
+                    self._held[0] = first._replace(mark=None)
+                    t.log().error("%s: a checkpoint is refused: %s", self._task.id, error)
+                    continue
+                refused += 1
                 t.log().error("%s: an append that was held is refused: %s", self._task.id, error)
+            except Error as error:
+                if not self.is_away(error):
+                    raise
+                self._retry_later(error)
+                return False
             self._held.popleft()
             self._bytes -= first.size
         self._wait = RETRY
-        t.log().warning("%s: what was held in memory is durable", self._task.id)
+        but = f", but for {refused} that were refused" if refused else ""
+        t.log().warning("%s: what was held in memory is durable%s", self._task.id, but)
         return True
 
-    def _reopen(self, error: Error) -> None:
-        """Opens a store again whose write failed, or whose process has ended."""
+    def _needs_opening(self, error: Error) -> bool:
+        """Returns whether a folder's store has to be opened again after an error."""
         native = self._task._store._native
-        is_full = native.is_local and not isinstance(error, PoisonedError)
-        if native.is_service or is_full:
-            return
+        # A store of this process that only refuses appends stays open.
+        return not native.is_service and (isinstance(error, PoisonedError) or not native.is_local)
+
+    def _retry_later(self, error: Error) -> None:
+        self._reason = str(error)
+        self._is_broken = self._is_broken or self._needs_opening(error)
+        if self._is_broken:
+            self._open_again()
+        self._wait = min(self._wait * 2, RETRY_MAX)
+        self._next = time.monotonic() + self._wait
+
+    def _open_again(self) -> None:
         try:
-            native.reopen()
-        except Error as failed:
-            self._reason = str(failed)
+            t.reopen(self._task._store._native)
+            self._is_broken = False
+        except Error as error:
+            # It is closed until an opening succeeds.
+            self._reason = str(error)
 
     def _write(self, held: Held) -> Appended:
         form = self._task._ask("GET")

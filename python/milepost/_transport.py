@@ -94,6 +94,18 @@ def no_awaitable(result: Any) -> None:
         )
 
 
+def reopen(native: Native) -> None:
+    """Opens the store of a folder again."""
+    native.reopen()
+
+
+async def async_reopen(native: Native) -> None:
+    """Opens the store of a folder again, on a thread: it may wait for another process."""
+    import asyncio
+
+    await asyncio.to_thread(native.reopen)
+
+
 def sleep(seconds: float) -> None:
     """Waits."""
     time.sleep(seconds)

@@ -36,11 +36,7 @@ fn task(engine: &Engine, id: &str, lineage: Option<u32>) -> milepost::Result<Tas
 
 impl Store {
     fn new(place: Place, opening: Option<(PathBuf, Opening)>) -> Self {
-        Self {
-            name: place.name.clone(),
-            opening,
-            place: RwLock::new(Some(Arc::new(place))),
-        }
+        Self { name: place.name.clone(), opening, place: RwLock::new(Some(Arc::new(place))) }
     }
 
     fn place(&self) -> Outcome<Arc<Place>> {

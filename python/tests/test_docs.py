@@ -85,9 +85,19 @@ def test_the_version_is_that_of_the_wheel():
     assert re.fullmatch(r"\d+\.\d+\.\d+", milepost.__version__)
 
 
-@pytest.mark.parametrize("example", ["langgraph/essay.py", "optuna/study.py"])
-def test_an_example_runs(example, tmp_path):
-    pytest.importorskip(example.split("/")[0])
+@pytest.mark.parametrize(
+    ("example", "framework"),
+    [
+        ("langgraph/essay.py", "langgraph"),
+        ("optuna/study.py", "optuna"),
+        ("sdks/openai_session.py", "agents"),
+        ("sdks/pydantic_conversation.py", "pydantic_ai"),
+        ("sdks/claude_session.py", "claude_agent_sdk"),
+        ("sdks/gepa_callback.py", "gepa"),
+    ],
+)
+def test_an_example_runs(example, framework, tmp_path):
+    pytest.importorskip(framework)
     # The name of an example's folder is that of a framework.
     run = [sys.executable, str(ROOT / "examples" / example), str(tmp_path / "kept")]
     (tmp_path / "kept").mkdir()

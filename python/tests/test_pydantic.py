@@ -302,3 +302,26 @@ async def test_a_long_save_that_stops_in_the_middle_leaves_the_conversation_as_i
     assert texts((await conversations.load("c")).messages) == ["one"]
     await conversations.save(loaded)
     assert len((await conversations.load("c")).messages) == 21
+
+
+async def test_the_log_has_the_turns_calls_and_tokens_that_the_sdk_counted(async_store):
+    def model(messages, info):
+        if len(messages) == 1:
+            call = ToolCallPart("weather", {"city": "Rome"}, tool_call_id="c1")
+            return ModelResponse(parts=[TextPart("I look."), call])
+        return ModelResponse(parts=[TextPart("It rains.")])
+
+    agent = Agent(FunctionModel(model))
+
+    @agent.tool_plain
+    def weather(city: str) -> str:
+        return f"rain in {city}"
+
+    conversations = MilepostConversationStore(async_store)
+    result = await agent.run("Shall I go?", conversation=Conversation(conversation_id="trip"))
+    await conversations.save(result)
+    usage = result.usage
+    (summary,) = [one async for one in async_store.summaries()]
+    assert summary.title == "Shall I go?"
+    assert (summary.calls, summary.failed) == (usage.tool_calls, 0)
+    assert (summary.input, summary.output) == (usage.input_tokens, usage.output_tokens)

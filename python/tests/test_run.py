@@ -366,7 +366,8 @@ def refusing(monkeypatch, run, error):
     appends = task._append
 
     def append(self, *given):
-        if away:
+        # A request with an impossible head only asks for a key.
+        if away and given[3:] in ((), (None,)):
             raise away[0]
         return appends(self, *given)
 
@@ -427,7 +428,7 @@ def test_what_was_held_before_a_restore_is_refused_after_it(store, monkeypatch, 
         assert run.append(events.message("assistant", "late")) is None
         away.clear()
         store.restore("essay@step-1")
-        run._spool._next = 0.0
+        monkeypatch.setattr(run._spool, "_next", 0.0)
         run.append(events.message("assistant", "later"))
     assert run.held == 0
     assert "an append that was held is refused" in caplog.text
@@ -479,3 +480,120 @@ def test_a_run_takes_a_store_over_whose_process_was_killed(tmp_path, monkeypatch
         assert (done, steps(run.task)) == ([1, 2, 3, 4], [1, 2, 3, 4])
         assert len(list(run.task.events(kinds=["message"]))) == 1
         assert list(run.task.checkpoints())[0].label == "step-4"
+
+
+def test_a_refusal_other_than_of_the_disk_is_raised_and_loses_nothing(store, monkeypatch):
+    run = store.resume("essay", user="ana")
+    away = refusing(monkeypatch, run, milepost.UnavailableError("no space left on the disk"))
+    assert run.append(events.message("user", "one")) is None
+    away[0] = milepost.RefusedError("the token is not known")
+    monkeypatch.setattr(run._spool, "_next", 0.0)
+    with pytest.raises(milepost.RefusedError):
+        run.settle()
+    assert run.held == 1
+    error = milepost.UnavailableError("a bug")
+    error.status = 500
+    away[0] = error
+    with pytest.raises(milepost.UnavailableError, match="a bug"):
+        store.resume("essay").append(events.message("user", "two"))
+    away.clear()
+    run.settle()
+    assert [one.body["content"] for one in run.task.events(kinds=["message"])] == ["one"]
+
+
+def test_an_end_that_waits_notices_a_restore(store, monkeypatch):
+    run = store.resume("essay", user="ana")
+    away, seen = [], []
+
+    def work(step):
+        seen.append(step.number)
+        if seen == [1, 2, 3]:
+            away.extend(refusing(monkeypatch, run, milepost.UnavailableError("no space")))
+        if step.number == 3:
+            step.end_run()
+
+    task = type(run.task)
+    appends = task._append
+
+    def sleep(seconds):
+        # While the end waits, the disk is freed and another program restores.
+        if run.held:
+            monkeypatch.setattr(task, "_append", appends)
+            monkeypatch.setattr(run._spool, "_next", 0.0)
+            store.restore("essay@step-1")
+
+    monkeypatch.setattr("milepost._transport.sleep", sleep)
+    assert run.drive(work) == "idle"
+    assert seen == [1, 2, 3, 2, 3]
+    assert steps(run.task) == [1, 2, 3]
+
+
+def test_a_paused_run_waits_while_its_store_is_not_there(tmp_path, monkeypatch):
+    path = tmp_path / "store"
+    with holder(path) as first, milepost.open(path) as store:
+        run = store.resume("essay", user="ana")
+        store.task("essay").control("paused")
+        waits = []
+
+        def sleep(seconds):
+            waits.append(seconds)
+            if len(waits) == 2:
+                first.kill()
+                first.wait()
+            if len(waits) == 8:
+                store.task("essay").control("running")
+
+        monkeypatch.setattr("milepost._transport.sleep", sleep)
+        assert run.ready()
+        assert len(waits) >= 8
+        assert store.is_local
+
+
+def test_a_run_whose_process_that_holds_the_store_ends_while_nothing_is_held_continues(tmp_path):
+    path = tmp_path / "store"
+    with holder(path) as first, milepost.open(path) as store:
+        run = store.resume("essay", user="ana")
+        first.kill()
+        first.wait()
+        with run.step() as step:
+            assert step.number == 1
+        run.end()
+        assert store.is_local and run.task.control() == "idle"
+
+
+def test_guidance_that_a_held_step_read_is_read(store, monkeypatch):
+    run = store.resume("essay", user="ana")
+    store.task("essay").guide("shorter")
+    away = refusing(monkeypatch, run, milepost.UnavailableError("no space left on the disk"))
+    with run.step():
+        assert [one["text"] for one in run.new_guidance()] == ["shorter"]
+    with pytest.raises(ValueError), run.step():
+        raise ValueError("fails")
+    with run.step():
+        assert run.new_guidance() == []
+    away.clear()
+    run.settle()
+    assert steps(run.task) == [1, 2]
+
+
+def test_a_store_whose_write_failed_is_opened_until_that_succeeds(store, monkeypatch):
+    run = store.resume("essay", user="ana")
+    away = refusing(monkeypatch, run, milepost.PoisonedError("an earlier write failed"))
+    opened = []
+
+    def reopen(native):
+        opened.append(native)
+        # A store that could not be opened is not there: that is no failed write any more.
+        away[:] = [milepost.UnavailableError("the store is closed")]
+        if len(opened) < 4:
+            raise milepost.UnavailableError("no space left on the disk")
+        away.clear()
+
+    monkeypatch.setattr("milepost._transport.reopen", reopen)
+    monkeypatch.setattr("milepost._transport.sleep", lambda _: setattr(run._spool, "_next", 0.0))
+    with run.step():
+        pass
+    assert run.held == 2
+    run.settle()
+    assert (run.held, len(opened)) == (0, 4)
+    assert steps(run.task) == [1]

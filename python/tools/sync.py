@@ -25,6 +25,7 @@ NAMES = {
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
     "async_sleep": "sleep",
+    "async_reopen": "reopen",
     "async_content": "content",
     "async_lock": "lock",
     "async_ask": "ask",

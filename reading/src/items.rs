@@ -1,8 +1,9 @@
 //! Messages and calls that a program keeps in lists of its variables, as LangGraph and the sessions
 //! of the OpenAI Agents SDK do: an event that adds items to `/messages` or `/items` is read as if
-//! it were the messages, calls and results.
+//! it were the messages, calls and results. So are the entries of conversations of pydantic-ai,
+//! which are events of their own.
 
-use milepost_codec::{Body, Json, PatchForm, ToolCalled, ToolReturned};
+use milepost_codec::{Body, Data, Json, PatchForm, ToolCalled, ToolReturned, VariablesPatched};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -11,6 +12,9 @@ const LISTS: [&str; 2] = ["/messages", "/items"];
 
 /// The beginning of the names by which LangGraph starts a node.
 const BRANCH: &str = "/branch:to:";
+
+/// The application event with a message of a conversation of pydantic-ai.
+const ENTRY: &str = "pydantic.entry";
 
 /// The maximum number of items of one event.
 const ITEMS_MAX: usize = 1000;
@@ -21,6 +25,17 @@ struct Operation {
     op: String,
     path: String,
     value: Option<Value>,
+}
+
+/// An entry of a conversation.
+#[derive(Debug, Deserialize)]
+struct Entry {
+    message: EntryMessage,
+}
+
+#[derive(Debug, Deserialize)]
+struct EntryMessage {
+    parts: Vec<Map<String, Value>>,
 }
 
 /// Turns in the event of a run whose program keeps them in variables.
@@ -35,10 +50,66 @@ pub struct Items {
 impl Items {
     /// Returns the items that an event adds.
     pub fn of(body: &Body) -> Self {
+        match body {
+            Body::VariablesPatched(patched) => Self::of_patch(patched),
+            Body::Application(event) if event.name == ENTRY => Self::of_entry(&event.data),
+            _ => Self::default(),
+        }
+    }
+
+    fn of_entry(data: &Data) -> Self {
         let mut items = Self::default();
-        let Body::VariablesPatched(patched) = body else {
-            return items;
+        let entry = match data {
+            Data::Json(json) => serde_json::from_str::<Entry>(json.text()).ok(),
+            Data::Bytes(_) => None,
         };
+        for part in entry.into_iter().flat_map(|entry| entry.message.parts).take(ITEMS_MAX) {
+            items.part(&part);
+        }
+        items
+    }
+
+    /// Adds a part of a message, by the names of pydantic-ai.
+    fn part(&mut self, part: &Map<String, Value>) {
+        let text = |name: &str| part.get(name).and_then(Value::as_str).unwrap_or_default();
+        let value = |name: &str| part.get(name).cloned().unwrap_or_default();
+        let call = text("tool_call_id").to_owned();
+        match text("part_kind") {
+            "user-prompt" => self.said("user", &value("content")),
+            "system-prompt" => self.said("system", &value("content")),
+            "text" => self.said("assistant", &value("content")),
+            "tool-call" | "builtin-tool-call" => {
+                self.called(call, text("tool_name").to_owned(), &value("args"));
+            }
+            "tool-return" | "builtin-tool-return" => {
+                let ok = text("outcome").is_empty() || text("outcome") == "success";
+                self.returned(call, ok, Json::from_value(&value("content")).ok());
+            }
+            "retry-prompt" if !text("tool_name").is_empty() => {
+                self.returned(call, false, Json::from_value(&value("content")).ok());
+            }
+            "retry-prompt" => self.said("user", &value("content")),
+            _ => {}
+        }
+    }
+
+    /// Adds a message. Of a list of contents, such as texts and images, the texts are taken.
+    fn said(&mut self, role: &str, content: &Value) {
+        let content = match content {
+            Value::Array(all) => {
+                let texts: Vec<&str> = all.iter().filter_map(Value::as_str).collect();
+                Value::from(texts.join("\n"))
+            }
+            content => content.clone(),
+        };
+        let message = json!({"kind": "message", "role": role, "content": content});
+        if let Ok(message) = Body::from_json(&message.to_string()) {
+            self.bodies.push(message);
+        }
+    }
+
+    fn of_patch(patched: &VariablesPatched) -> Self {
+        let mut items = Self::default();
         let text = patched.patch.text();
         let has = |name: &&str| text.contains(*name);
         if patched.form != PatchForm::Patch || !LISTS.iter().chain(&[BRANCH]).any(has) {

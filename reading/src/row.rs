@@ -70,7 +70,7 @@ pub fn row(event: &Event) -> String {
             let (to, from) = (restored.lineage, restored.from);
             line.add(&format!("to {to}@{} from {from}@{}", restored.offset, restored.head));
         }
-        Body::Application(event) => {
+        Body::Application(event) if Items::of(body).bodies.is_empty() => {
             line.add(&event.name);
             if let Data::Json(json) = &event.data {
                 line.add(" ").add_json(json);

@@ -95,7 +95,7 @@ pub struct Summary {
     is_in_step: bool,
     /// The number of messages, calls and results in the variables of a program. A stored summary of
     /// a version that did not read them lacks this field, and is made again.
-    items: u64,
+    derived: u64,
 }
 
 impl Summary {
@@ -105,7 +105,7 @@ impl Summary {
         self.sum.add(event);
         let Some(body) = &event.body else { return };
         for item in Items::of(body).bodies {
-            self.items += 1;
+            self.derived += 1;
             self.add(&Event { body: Some(item), ..event.clone() });
         }
         match body {

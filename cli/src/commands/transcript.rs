@@ -1,7 +1,7 @@
 //! `transcript`: a whole run as a document.
 
 use milepost::Body;
-use milepost::reading::row;
+use milepost::reading::{Items, row};
 use milepost_api::EventForm;
 
 use super::command::{CliCommand, Examples, Needs, Run};
@@ -53,8 +53,15 @@ fn print(event: EventForm, out: &mut Out) -> Result<()> {
             print_body(body, out)?;
         }
         None => out.line(format!("@{offset} {}: the body was erased", printable(&event.kind)))?,
-        // State changes, ends of steps, captures and events of applications.
-        Some(_) => return Ok(()),
+        // State changes, ends of steps, captures and events of applications: only the messages and
+        // calls that a program keeps in them.
+        Some(body) => {
+            let items = Items::of(body).bodies;
+            if items.is_empty() {
+                return Ok(());
+            }
+            items.iter().try_for_each(|item| print_body(item, out))?;
+        }
     }
     Ok(out.line("")?)
 }

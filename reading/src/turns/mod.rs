@@ -237,13 +237,13 @@ impl Turns {
                 self.step = None;
                 self.end()
             }
-            Body::VariablesPatched(_) => self.items(event, Items::of(body)),
             Body::Application(application) if application.name == ONCE => {
                 let once = once(event, application);
                 self.inside(event, |open| {
                     open.turn.heard.get_or_insert(once);
                 })
             }
+            Body::VariablesPatched(_) | Body::Application(_) => self.items(event, Items::of(body)),
             _ => self.inside(event, |_| {}),
         }
     }

@@ -1,6 +1,6 @@
 use milepost_codec::{
-    Float, Header, Json, LineageId, MarkCause, PatchForm, PromptChanged, StepFailed, StepFinished,
-    StepStarted, VariablesPatched,
+    Application, Float, Header, Json, LineageId, MarkCause, PatchForm, PromptChanged, StepFailed,
+    StepFinished, StepStarted, VariablesPatched,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -58,6 +58,50 @@ fn a_step_shows_what_it_did_once_and_its_metrics_count() {
     assert_eq!(all(0.5).heard.as_deref(), Some("{\"n\":1}"));
     assert_eq!(all(0.5).metrics_digest, all(0.5).metrics_digest);
     assert_ne!(all(0.5).metrics_digest, all(0.25).metrics_digest);
+}
+
+#[test]
+fn entries_of_pydantic_ai_are_messages_calls_and_results() {
+    let entry = |parts: serde_json::Value, usage: serde_json::Value| {
+        let message = json!({"kind": "response", "parts": parts, "usage": usage});
+        let data = json!({"id": "e", "kind": "message", "message": message});
+        Body::from(Application::new("pydantic.entry", &data).unwrap())
+    };
+    let all = turns([
+        entry(
+            json!([{"part_kind": "user-prompt", "content": ["Where to?", {"kind": "image"}]}]),
+            json!(null),
+        ),
+        entry(
+            json!([
+                {"part_kind": "thinking", "content": "hm"},
+                {"part_kind": "text", "content": "I look."},
+                {
+                    "part_kind": "tool-call", "tool_name": "trains", "tool_call_id": "c",
+                    "args": "{\"to\": \"Rome\"}",
+                },
+            ]),
+            json!({"input_tokens": 5, "output_tokens": 7}),
+        ),
+        entry(
+            json!([{"part_kind": "tool-return", "tool_call_id": "c", "content": "none"}]),
+            json!(null),
+        ),
+        entry(
+            json!([{"part_kind": "text", "content": "By ship."}]),
+            json!({"input_tokens": 9, "output_tokens": 2}),
+        ),
+    ]);
+    assert_eq!(all.len(), 2);
+    assert_eq!(all[0].said.as_deref(), Some("I look."));
+    let call = &all[0].calls[0];
+    assert_eq!(
+        (&*call.tool, call.ok, call.result.as_deref()),
+        ("trains", Some(true), Some("none"))
+    );
+    let usage = all[0].usage.as_ref().unwrap();
+    assert_eq!((usage.input, usage.output), (Some(5), Some(7)));
+    assert_eq!(all[1].said.as_deref(), Some("By ship."));
 }
 
 #[test]

@@ -38,6 +38,11 @@ impl HeldAppend {
         Self { epoch: Some(task.epoch()), mark, ..Self::to(task.id(), append) }
     }
 
+    /// Returns `true` if the append is for the lineage of a handle.
+    pub(super) fn is_of(&self, task: &Task) -> bool {
+        self.task == task.id() && self.epoch.is_none_or(|epoch| epoch == task.epoch())
+    }
+
     /// Sets the handle to append with.
     pub(crate) fn with_handle(self, task: Task) -> Self {
         Self { handle: Some(task), ..self }

@@ -107,7 +107,7 @@ impl FailoverEngine {
             degraded,
             clock: engine.store().clock(),
             keys: Entropy::from_system()?,
-            meters: DegradedMeters::new(engine.store().id().to_string()),
+            meters: is_opened_here.then(|| DegradedMeters::new(engine.store().id().to_string())),
             state: Mutex::new(State {
                 engine: Some(engine),
                 generation: 0,
@@ -230,10 +230,10 @@ impl FailoverEngine {
         self.inner.state.lock().holds(task)
     }
 
-    /// Returns the events of a held append under a key.
-    pub(crate) fn held_under(&self, task: &str, key: &str) -> Option<Append> {
+    /// Returns the events of a held append under a key, on the lineage of a handle.
+    pub(crate) fn held_under(&self, task: &Task, key: &str) -> Option<Append> {
         let state = self.inner.state.lock();
-        let mut of_task = state.queue.iter().filter(|held| held.task == task);
+        let mut of_task = state.queue.iter().filter(|held| held.is_of(task));
         of_task.find(|held| held.append.key_given() == Some(key)).map(|held| held.append.clone())
     }
 

@@ -1,6 +1,7 @@
 //! The appends held by a failover engine, and the thread that opens the store again.
 
 use std::collections::{HashSet, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,7 +68,8 @@ pub(super) struct Inner {
     pub(super) degraded: FailoverOptions,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) keys: Entropy,
-    pub(super) meters: DegradedMeters,
+    /// The meters of the store; `None` for one of several holders.
+    pub(super) meters: Option<DegradedMeters>,
     pub(super) state: Mutex<State>,
     pub(super) changed: Condvar,
     pub(super) wake: Sender<()>,
@@ -98,16 +100,30 @@ impl Inner {
         error: Error,
     ) -> Result<u64> {
         let bytes = held.append.bytes();
+        if !self.can_recover(state) && !state.queue.is_empty() {
+            let count = state.queue.len();
+            let why = format!(
+                "{count} appends are held, and the store takes them when it is opened again: {error}"
+            );
+            return Err(Error::new(ErrorKind::Unavailable, why));
+        }
         let is_bound = held.append.expected().is_some() || held.append.is_after_capture();
-        if is_bound || !self.can_recover(state) || state.bytes + bytes > self.degraded.limit_bytes {
+        let has_room = state.bytes + bytes <= self.degraded.limit_bytes;
+        if is_bound || !has_room || !self.can_recover(state) {
             return Err(error);
         }
         state.bytes += bytes;
         state.stats.buffered += 1;
         held.bytes = bytes;
         state.queue.push_back(held);
-        self.meters.pending(state.queue.len());
+        self.pending(state.queue.len());
         Ok(state.queue.len() as u64)
+    }
+
+    fn pending(&self, appends: usize) {
+        if let Some(meters) = &self.meters {
+            meters.pending(appends);
+        }
     }
 
     pub(super) fn fail(&self, state: &mut State, error: &Error) {
@@ -119,7 +135,9 @@ impl Inner {
         if state.failed.is_none() {
             state.failed_us = self.clock.now_us();
             state.stats.degraded += 1;
-            self.meters.began();
+            if let Some(meters) = &self.meters {
+                meters.began();
+            }
         }
         state.failed = Some(error.to_string());
     }
@@ -230,7 +248,9 @@ impl Inner {
                 if next.is_none() && state.failed.take().is_some() {
                     let lasted = self.degraded_for(&state);
                     state.stats.degraded_us += lasted;
-                    self.meters.ended(lasted);
+                    if let Some(meters) = &self.meters {
+                        meters.ended(lasted);
+                    }
                     self.changed.notify_all();
                     drop(state);
                     self.notify();
@@ -240,7 +260,11 @@ impl Inner {
             let Some((place, held)) = next else {
                 return Ok(blocked.is_empty());
             };
-            let committed = held.commit(engine);
+            // A participant of a workspace may panic: the appends after it are committed.
+            let committed = catch_unwind(AssertUnwindSafe(|| held.commit(engine)));
+            let committed = committed.unwrap_or_else(|_| {
+                Err(Error::invalid("a participant panicked while an append was committed"))
+            });
             let mut state = self.state.lock();
             match committed {
                 Ok(()) => state.stats.drained += 1,
@@ -262,7 +286,7 @@ impl Inner {
             at = place;
             if let Some(held) = state.queue.remove(place) {
                 state.bytes -= held.bytes;
-                self.meters.pending(state.queue.len());
+                self.pending(state.queue.len());
             }
         }
     }

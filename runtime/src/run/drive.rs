@@ -127,7 +127,10 @@ impl Run {
                     self.begin()?;
                     continue;
                 }
-                SafePoint::Stop(control) => return Ok(control),
+                SafePoint::Stop(control) => {
+                    self.shared.settle_spool()?;
+                    return Ok(control);
+                }
                 SafePoint::Elsewhere(_) => {
                     (is_done, was_restored) = (false, true);
                     continue;

@@ -3,12 +3,18 @@
 
 use std::time::Duration;
 
+use milepost::calls::Cancel;
 use milepost::events::{ControlChanged, RunControl};
 use milepost::{Append, Body, Checkpoint, Error, ErrorKind, Mark, Result, Task};
 
+use super::options::FailedSave;
 use super::shared::Shared;
 use super::{Run, SafePoint};
 use crate::failover::{Accepted, FailoverEngine, Health, HeldAppend, Written, is_of_the_store};
+
+/// The wait between two looks at a restore that holds appends up, and the number of looks.
+const RESTORE_CHECK: Duration = Duration::from_millis(20);
+const RESTORE_CHECKS: u32 = 500;
 
 /// Result of an append with a checkpoint.
 pub(super) enum Saved {
@@ -22,6 +28,11 @@ pub(super) enum Saved {
 impl Shared {
     fn failover(&self) -> Option<&FailoverEngine> {
         self.options.failover.as_deref().or(self.spool.as_ref())
+    }
+
+    /// Returns `true` if a failover engine opens the store again.
+    pub(super) fn reopens(&self) -> bool {
+        self.options.failover.is_some()
     }
 
     /// Returns `true` if appends are held while the store fails.
@@ -57,16 +68,26 @@ impl Shared {
     ///
     /// `Unavailable`: the store failed, and has to be opened again.
     pub(super) fn settle_spool(&self) -> Result<()> {
-        let Some(failover) = self.spool.as_ref().filter(|_| self.failing().is_some()) else {
+        let Some(failover) = &self.spool else {
             return Ok(());
         };
-        failover.retry_now();
-        if failover.wait_healthy(Duration::MAX) {
-            return Ok(());
+        let mut restores = RESTORE_CHECKS;
+        while self.failing().is_some() {
+            failover.retry_now();
+            let why = if !failover.wait_healthy(Duration::MAX) {
+                "the store failed while they were held in memory"
+            } else if restores == 0 {
+                "they wait for a restore of the task that has not ended"
+            } else {
+                // Only what a restore of the task holds up is left.
+                restores -= 1;
+                std::thread::sleep(RESTORE_CHECK);
+                continue;
+            };
+            let text = format!("the last events of the run are not durable: {why}");
+            return Err(Error::new(ErrorKind::Unavailable, text));
         }
-        let why = "the last events of the run are not durable: the store failed while they were \
-                   held in memory. Open it again, and resume the run";
-        Err(Error::new(ErrorKind::Unavailable, why))
+        Ok(())
     }
 
     /// Returns the failover engine while the store fails or appends of the run are held.
@@ -89,7 +110,8 @@ impl Shared {
 
     /// Returns `true` if the run continues without the answer of its store.
     pub(super) fn continues_without(&self, error: &Error) -> bool {
-        is_of_the_store(error) && self.failover().is_some_and(FailoverEngine::can_recover)
+        let can_recover = || self.failover().is_some_and(FailoverEngine::can_recover);
+        is_of_the_store(error) && !Cancel::is_cause_of(error) && can_recover()
     }
 
     /// Replaces the handle on the task after the store was opened again, unless a restore has
@@ -125,8 +147,11 @@ impl Shared {
 
     /// Appends with a checkpoint.
     pub(super) fn write_marked(&self, append: Append, mark: Mark) -> Result<Saved> {
-        let Some(failover) = self.failover() else {
-            return self.task().append_marked(append, mark).map(Saved::Marked);
+        let stops = self.options.failed_save == FailedSave::Stop && !self.reopens();
+        let failover = match self.failover() {
+            Some(failover) if !stops || self.failing().is_some() => failover,
+            // A checkpoint that fails is an error, and nothing is recorded.
+            _ => return self.task().append_marked(append, mark).map(Saved::Marked),
         };
         let held = self.held_append(append, Some(mark.clone()));
         match failover.write_or_hold(held, |held, task| held.append_marked(task, &mark))? {
@@ -150,7 +175,8 @@ impl Shared {
 
     /// Returns the event of a held append under a key.
     pub(super) fn held_under(&self, key: &str) -> Option<Body> {
-        let held = self.failover()?.held_under(self.task.lock().id(), key)?;
+        let task = self.task.lock().clone();
+        let held = self.failover()?.held_under(&task, key)?;
         held.bodies().first().cloned()
     }
 
@@ -205,10 +231,21 @@ impl Shared {
 }
 
 impl Run {
-    /// Ends the run after the held appends.
+    /// Ends the run after the held appends. A run on a failover engine holds its end, too.
     pub(super) fn end_held(&self) -> Result<()> {
         let ended =
             ControlChanged { from: RunControl::Running, to: RunControl::Idle, reason: None };
-        self.append(ended).map(|_| ())
+        self.append(ended)?;
+        if self.shared.reopens() {
+            return Ok(());
+        }
+        self.shared.settle_spool()?;
+        match self.task().control().now()? {
+            RunControl::Idle => Ok(()),
+            control => {
+                let why = format!("the run was {} while its end waited", control.name());
+                Err(Error::new(ErrorKind::Conflict, why))
+            }
+        }
     }
 }

@@ -190,6 +190,10 @@ impl Run {
     }
 
     fn change(&self, to: RunControl, reason: Option<&str>) -> Result<()> {
+        // A change that is written at once would come before what is held.
+        if !self.shared.reopens() {
+            self.shared.holds_none()?;
+        }
         // On the active lineage, even if the run has not yet noticed a restore.
         let now = self.shared.renewed()?;
         now.control().change_in(&self.shared.options.context, to, reason).map(|_| ())

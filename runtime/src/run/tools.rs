@@ -83,12 +83,15 @@ impl Run {
     }
 
     /// Records a call after captures of the state before it, even if the policy marks no
-    /// checkpoint. While the store fails there are no captures.
+    /// checkpoint. While the store fails there are no captures; without a failover engine a
+    /// capture that fails is an error, whatever the reason.
     fn append_after_capture(&self, call: ToolCalled) -> Result<()> {
         let append = self.shared.in_context(Append::from(call));
         if self.shared.failing().is_none() {
             match self.task().append(append.clone().after_capture()) {
-                Err(error) if self.shared.continues_without(&error) => self.shared.report(&error),
+                Err(error) if self.shared.reopens() && self.shared.continues_without(&error) => {
+                    self.shared.report(&error);
+                }
                 recorded => return recorded.map(|_| ()),
             }
         }

@@ -38,6 +38,7 @@ use crate::error::{Failure, Result};
 use crate::output::{Out, StoreOption, note, printable, words};
 use crate::outside;
 use crate::store_locator::{self, Opened, StoreArgs};
+use crate::terminal;
 
 /// Number of checkpoints among which the last prompt is looked for, and the size of a page of them.
 const LOOKED_AT: usize = 50_000;
@@ -89,12 +90,13 @@ impl CliCommand for RewindArgs {
 
 fn run(store: &StoreArgs, args: &RewindArgs, out: &mut Out) -> Result<()> {
     if is_bare(store, args)
+        && terminal::is_possible(out)
         && recorded(store, args).is_err()
         && !store.is_nowhere()
         && !may_be_renamed()?
     {
         note("no session of a coding agent was recorded here: these are the checkpoints");
-        let pick = CheckpointArgs { task: None, yes: args.yes, description: None };
+        let pick = CheckpointArgs { task: None, yes: false, description: None };
         return checkpoint::pick(store, &pick, out);
     }
     let resume = asking_again(|| taken_back(store, args, out))?;
@@ -109,7 +111,7 @@ fn run(store: &StoreArgs, args: &RewindArgs, out: &mut Out) -> Result<()> {
 
 /// Returns `true` if the user names neither a store, a session, nor what to do with one.
 fn is_bare(store: &StoreArgs, args: &RewindArgs) -> bool {
-    let names_part = args.files_only || args.conversation_only || args.resume;
+    let names_part = args.files_only || args.conversation_only || args.resume || args.yes;
     let is_named = store.named().is_some() || args.place.is_some();
     !is_named && !args.list && !names_part && !args.options.is_given()
 }
