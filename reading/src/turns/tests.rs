@@ -92,16 +92,17 @@ fn entries_of_pydantic_ai_are_messages_calls_and_results() {
             json!({"input_tokens": 9, "output_tokens": 2}),
         ),
     ]);
-    assert_eq!(all.len(), 2);
-    assert_eq!(all[0].said.as_deref(), Some("I look."));
-    let call = &all[0].calls[0];
+    assert_eq!(all.len(), 3);
+    assert_eq!(all[0].heard.as_deref(), Some("Where to?"));
+    assert_eq!(all[1].said.as_deref(), Some("I look."));
+    let call = &all[1].calls[0];
     assert_eq!(
         (&*call.tool, call.ok, call.result.as_deref()),
         ("trains", Some(true), Some("none"))
     );
-    let usage = all[0].usage.as_ref().unwrap();
+    let usage = all[1].usage.as_ref().unwrap();
     assert_eq!((usage.input, usage.output), (Some(5), Some(7)));
-    assert_eq!(all[1].said.as_deref(), Some("By ship."));
+    assert_eq!(all[2].said.as_deref(), Some("By ship."));
 }
 
 #[test]

@@ -102,9 +102,7 @@ impl Inner {
         let bytes = held.append.bytes();
         if !self.can_recover(state) && !state.queue.is_empty() {
             let count = state.queue.len();
-            let why = format!(
-                "{count} appends are held, and the store takes them when it is opened again: {error}"
-            );
+            let why = format!("{count} appends are held until the store is opened again: {error}");
             return Err(Error::new(ErrorKind::Unavailable, why));
         }
         let is_bound = held.append.expected().is_some() || held.append.is_after_capture();
