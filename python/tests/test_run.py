@@ -597,3 +597,51 @@ def test_a_store_whose_write_failed_is_opened_until_that_succeeds(store, monkeyp
     run.settle()
     assert (run.held, len(opened)) == (0, 4)
     assert steps(run.task) == [1]
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A folder with room for 48 MiB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", str(folder)]
+    try:
+        mounted = subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        mounted = False
+    if not mounted:
+        pytest.skip("no disk can be mounted")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_run_on_a_full_disk_ends_when_the_disk_has_room(small_disk, monkeypatch):
+    monkeypatch.setattr("milepost._spool.RETRY_MAX", 0.1)
+    ballast = small_disk / "ballast"
+    waits = []
+
+    def sleep(seconds):
+        waits.append(seconds)
+        if len(waits) == 5:
+            ballast.unlink()
+        monkeypatch.setattr(run._spool, "_next", 0.0)
+
+    monkeypatch.setattr("milepost._transport.sleep", sleep)
+    with milepost.open(small_disk / "store", key=None, anchor=None) as store:
+        run = store.resume("essay", user="ana")
+
+        def work(step):
+            if step.number == 2:
+                with pytest.raises(OSError), ballast.open("wb", buffering=0) as file:
+                    while True:
+                        file.write(bytes(65_536))
+            run.append(events.message("user", f"{step.number} " * 10_000))
+            if step.number == 20:
+                assert run.held > 0
+                step.end_run()
+
+        assert run.drive(work) == "idle"
+        assert steps(run.task) == list(range(1, 21))
+        said = [event.body["content"].split()[0] for event in run.task.events(kinds=["message"])]
+        assert said == [str(number) for number in range(1, 21)]
+        assert len(waits) >= 5
