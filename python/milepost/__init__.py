@@ -36,12 +36,14 @@ from .errors import (
 )
 from .reducers import Reducer
 from .values import (
+    Aligned,
     Appended,
     Attachment,
     Bisected,
     Blame,
     Change,
     Checkpoint,
+    Comparison,
     Diff,
     Event,
     Hit,
@@ -50,6 +52,8 @@ from .values import (
     Step,
     Summary,
     TaskInfo,
+    Turn,
+    TurnCall,
 )
 
 if TYPE_CHECKING:
@@ -58,6 +62,7 @@ if TYPE_CHECKING:
     from ._run_async import AsyncRun
 
 __all__ = [
+    "Aligned",
     "Appended",
     "AsyncRun",
     "AsyncStore",
@@ -67,6 +72,7 @@ __all__ = [
     "Blame",
     "Change",
     "Checkpoint",
+    "Comparison",
     "ConflictError",
     "CorruptError",
     "Diff",
@@ -88,6 +94,8 @@ __all__ = [
     "Task",
     "TaskInfo",
     "Ticket",
+    "Turn",
+    "TurnCall",
     "UnavailableError",
     "UnsupportedError",
     "__version__",

@@ -18,11 +18,13 @@ from .policies import Policy
 from .progress import progress
 from .reducers import Reducer
 from .values import (
+    Aligned,
     Appended,
     Attachment,
     Bisected,
     Blame,
     Checkpoint,
+    Comparison,
     Diff,
     Event,
     Hit,
@@ -30,11 +32,16 @@ from .values import (
     Point,
     Summary,
     TaskInfo,
+    Turn,
     encoded,
     table,
 )
 
 S = TypeVar("S")
+
+# The number of answers that read no further after which a history counts as read.
+READ_ON = 20
+
 Address = str | Point | Checkpoint | Lineage
 """A point: an address such as `essay@draft`, or a value that has one."""
 
@@ -242,6 +249,22 @@ class Store:
     def diff(self, before: Address, after: Address) -> Diff:
         """Returns the changes of state between two points."""
         return Diff._of(self._ask("GET", "v1", "points", before, "diff", after))
+
+    def compare(self, a: Address, b: Address, *, texts: bool = False) -> Comparison:
+        """Compares two histories turn by turn: what is the same, and what one did and the other not.
+
+        Args:
+            texts: compare what was said also in turns with calls.
+        """
+        lines: list[Aligned] = []
+        query: dict[str, Any] = {"limit": 1000, "texts": texts or None}
+        while True:
+            page = self._ask("GET", "v1", "points", a, "align", b, query=query)
+            lines.extend(map(Aligned._of, page["items"]))
+            if page["next"] is None:
+                counts = {name: int(count) for name, count in page["counts"].items()}
+                return Comparison(int(page["common"]), counts, lines)
+            query["from"] = page["next"]
 
     def blame(self, address: Address, pointer: str, *, history: bool = False) -> Blame:
         """Returns the event that last set a part of a state, or all events that changed it."""
@@ -646,6 +669,30 @@ class Task:
         page = t.content(self._native, asked)
         with open(path, "xb") as file:
             file.write(page)
+
+    def turns(self, *, failed: bool = False, text: str | None = None) -> Iterator[Turn]:
+        """Returns the turns of the lineage, oldest first: what was said, called and returned.
+
+        Args:
+            failed: only those that failed.
+            text: only those with this text in an event.
+        """
+        query = t.given(lineage=self._lineage, failed=failed or None, text=text, limit=1000)
+        last, idle = -1, 0
+        while True:
+            page = self._ask("GET", "turns", query=query)
+            read = int(page["read"])
+            if read < int(page["head"]) and idle < READ_ON:
+                # A long history is read in parts.
+                idle = 0 if read > last else idle + 1
+                last = max(last, read)
+                t.sleep(0.1 if idle else 0)
+                continue
+            for form in page["items"]:
+                yield Turn._of(form)
+            if page["next"] is None:
+                return
+            query["from"] = page["next"]
 
     def metrics(self) -> Iterator[dict[str, Any]]:
         """Returns the metrics of the steps of the lineage, as rows for a data frame.

@@ -14,6 +14,10 @@ def _time(us: Any) -> datetime:
     return datetime.fromtimestamp(seconds, timezone.utc).replace(microsecond=rest)
 
 
+def _seconds(us: Any) -> float | None:
+    return None if us is None else int(us) / 1_000_000
+
+
 def _number(value: Any) -> int | None:
     return None if value is None else int(value)
 
@@ -343,6 +347,123 @@ class Hit(NamedTuple):
     def _of(cls, form: dict[str, Any]) -> Hit:
         row = form["row"]
         return cls(form["address"], form["task"], row["kind"], row["text"])
+
+
+class TurnCall(NamedTuple):
+    """A call of a tool in a turn.
+
+    Attributes:
+        arguments: the arguments in brief.
+        ok: whether it returned well; `None` if its result is missing.
+        result: the output on one line.
+        seconds: the time from the call to its return.
+        at: the offset of the call.
+    """
+
+    call: str
+    tool: str
+    arguments: str
+    ok: bool | None
+    result: str | None
+    seconds: float | None
+    at: int
+
+    @classmethod
+    def _of(cls, form: dict[str, Any]) -> TurnCall:
+        return cls(
+            form["call"],
+            form["tool"],
+            form["arguments"],
+            form.get("ok"),
+            form.get("result"),
+            _seconds(form.get("took_us")),
+            int(form["at"]),
+        )
+
+
+class Turn(NamedTuple):
+    """A line of a run as a person reads it: see docs/READING.md. Its texts have one line each.
+
+    Attributes:
+        number: its number in the lineage, from 0.
+        first: the offset of its first event.
+        next: the offset after its last event.
+        said: what the assistant said.
+        calls: the first calls, at most 1,000.
+        heard: the last message of another role.
+        failed: the reason of a failure.
+        usage: the tokens and the cost of its answers.
+        label: the label of a mark in it or behind it.
+    """
+
+    number: int
+    step: int | None
+    name: str | None
+    first: int
+    next: int
+    time: datetime
+    seconds: float | None
+    said: str | None
+    calls: list[TurnCall]
+    heard: str | None
+    failed: str | None
+    metrics: Mapping[str, float]
+    usage: Mapping[str, Any]
+    label: str | None
+
+    @classmethod
+    def _of(cls, form: dict[str, Any]) -> Turn:
+        step = form.get("step")
+        return cls(
+            number=int(form["number"]),
+            step=None if step is None else int(step),
+            name=form.get("name"),
+            first=int(form["first"]),
+            next=int(form["next"]),
+            time=_time(form["time_us"]),
+            seconds=_seconds(form.get("took_us")),
+            said=form.get("said"),
+            calls=[TurnCall._of(call) for call in form.get("calls") or ()],
+            heard=form.get("heard"),
+            failed=form.get("failed"),
+            metrics={name: float(value) for name, value in (form.get("metrics") or {}).items()},
+            usage=form.get("usage") or {},
+            label=(form.get("mark") or {}).get("label"),
+        )
+
+
+class Aligned(NamedTuple):
+    """A line of a comparison.
+
+    Attributes:
+        op: `same`, `said` (otherwise), `changed`, `only_a`, `only_b` or `moved`.
+        a: the turn of the first history.
+        b: the turn of the second one.
+    """
+
+    op: str
+    a: Turn | None
+    b: Turn | None
+
+    @classmethod
+    def _of(cls, form: dict[str, Any]) -> Aligned:
+        a, b = (form.get(side) and Turn._of(form[side]) for side in "ab")
+        return cls(form["op"], a or None, b or None)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The turns of two histories beside each other.
+
+    Attributes:
+        common: the number of turns that are the same at the beginning.
+        counts: the number of lines of each kind.
+        lines: all lines.
+    """
+
+    common: int
+    counts: Mapping[str, int]
+    lines: list[Aligned]
 
 
 @dataclass(frozen=True)

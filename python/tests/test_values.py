@@ -182,3 +182,31 @@ def test_tasks_are_searched_summed_up_and_shared(store, tmp_path):
         task.share(tmp_path / "t.html")
     other.share(tmp_path / "other.html")
     assert b"sk-ant-api03" not in (tmp_path / "other.html").read_bytes()
+
+
+def test_turns_are_read_and_two_histories_are_compared(store):
+    def run(id, path):
+        task = store.start(id, user="ana")
+        task.append(events.step_started(1, name="look"))
+        task.append(events.message("assistant", "I look."))
+        task.append(events.tool_called("c", "ls", {"path": path}))
+        task.append(events.tool_returned("c", "no such folder", ok=path == "src"))
+        task.append(events.step_finished(1, metrics={"loss": 0.5}), checkpoint="looked")
+        return task
+
+    first, second = run("one", "src"), run("two", "doc")
+    (turn,) = first.turns()
+    assert (turn.number, turn.step, turn.name, turn.said) == (0, 1, "look", "I look.")
+    assert (turn.first, turn.next, turn.label, turn.metrics) == (1, 7, "looked", {"loss": 0.5})
+    (call,) = turn.calls
+    assert (call.tool, call.arguments, call.ok, call.at) == ("ls", "src", True, 3)
+    assert list(first.turns(failed=True)) == []
+    (failed,) = second.turns(failed=True)
+    assert failed.failed == "no such folder"
+    assert [one.number for one in first.turns(text="I LOOK")] == [0]
+    found = store.compare("one", "two")
+    assert (found.common, found.counts["changed"]) == (0, 1)
+    (line,) = found.lines
+    assert (line.op, line.a.calls[0].arguments) == ("changed", "src")
+    assert line.b.calls[0].arguments == "doc"
+    assert store.compare("one", first.address).counts["same"] == 1
