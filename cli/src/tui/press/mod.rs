@@ -312,6 +312,9 @@ impl App {
                 self.hunt(HuntFor::Text(text), does == Does::NextHit);
             }
             Does::Find => self.prompt = Some(Prompt::new(PromptFor::Find, "")),
+            Does::Checkpoints => {
+                self.say(Tone::Dim, "the page lists them; here m and M go from mark to mark");
+            }
             other => self.of_actions(other),
         }
     }
