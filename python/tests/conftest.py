@@ -41,6 +41,20 @@ def folder(request, tmp_path):
 
 
 @pytest.fixture
+def hold():
+    """Starts a process that has a store open, at whose socket others use it."""
+
+    def started(path):
+        command = [sys.executable, "-c", HOLDER, str(path)]
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
+        assert process.stdout.readline() == "open\n"
+        return process
+
+    return started
+
+
+@pytest.fixture
 def store(request, folder):
     """A store."""
     with milepost.open(folder) as opened:

@@ -1,11 +1,9 @@
 """Runs: the loop, after kills, failures, pauses and restores."""
 
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from conftest import HOLDER
 
 import milepost
 from milepost import events
@@ -448,20 +446,10 @@ def test_a_store_whose_write_failed_is_opened_again(tmp_path):
         following.reopen()
 
 
-def holder(path):
-    """A process that has a store open, at whose socket others use it."""
-    pipe = subprocess.PIPE
-    started = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(path)], stdin=pipe, stdout=pipe, text=True
-    )
-    assert started.stdout.readline() == "open\n"
-    return started
-
-
-def test_a_run_takes_a_store_over_whose_process_was_killed(tmp_path, monkeypatch):
+def test_a_run_takes_a_store_over_whose_process_was_killed(tmp_path, monkeypatch, hold):
     path = tmp_path / "store"
     monkeypatch.setattr("milepost._spool.RETRY", 0.0)
-    with holder(path) as first, milepost.open(path) as store:
+    with hold(path) as first, milepost.open(path) as store:
         assert not store.is_local
         run = store.resume("essay", user="ana")
         done = []
@@ -528,9 +516,9 @@ def test_an_end_that_waits_notices_a_restore(store, monkeypatch):
     assert steps(run.task) == [1, 2, 3]
 
 
-def test_a_paused_run_waits_while_its_store_is_not_there(tmp_path, monkeypatch):
+def test_a_paused_run_waits_while_its_store_is_not_there(tmp_path, monkeypatch, hold):
     path = tmp_path / "store"
-    with holder(path) as first, milepost.open(path) as store:
+    with hold(path) as first, milepost.open(path) as store:
         run = store.resume("essay", user="ana")
         store.task("essay").control("paused")
         waits = []
@@ -549,9 +537,9 @@ def test_a_paused_run_waits_while_its_store_is_not_there(tmp_path, monkeypatch):
         assert store.is_local
 
 
-def test_a_run_whose_process_that_holds_the_store_ends_while_nothing_is_held_continues(tmp_path):
+def test_a_run_continues_whose_store_loses_its_process_while_nothing_is_held(tmp_path, hold):
     path = tmp_path / "store"
-    with holder(path) as first, milepost.open(path) as store:
+    with hold(path) as first, milepost.open(path) as store:
         run = store.resume("essay", user="ana")
         first.kill()
         first.wait()
