@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from .errors import Error, InvalidError
-from .policies import Occasion, Policy, every_steps, never
+from .policies import Policy, TriggerContext, every_steps, never
 
 if TYPE_CHECKING:
     from ._sync import Task
@@ -38,7 +38,7 @@ class Due:
         """Returns the metadata of a checkpoint, if the policy wants one."""
         if self._is_timed:
             self._look()
-        now = Occasion(
+        now = TriggerContext(
             kind=kind,
             steps=self._steps + ended,
             files=self.files + files,

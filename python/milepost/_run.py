@@ -376,12 +376,7 @@ class Run:
 
     def _lineage(self) -> Task:
         """Returns the task on its active lineage, unless it was restored since the step began."""
-        form = self._form()
-        if self._epoch not in (None, form["epoch"]):
-            raise ConflictError(
-                f"`{self._task.id}` was restored while a step ran: begin the next step"
-            )
-        return self._task.on(form["active"])
+        return self._spool.lineage(self._epoch)
 
     def append(
         self,

@@ -378,12 +378,7 @@ class AsyncRun:
 
     async def _lineage(self) -> AsyncTask:
         """Returns the task on its active lineage, unless it was restored since the step began."""
-        form = await self._form()
-        if self._epoch not in (None, form["epoch"]):
-            raise ConflictError(
-                f"`{self._task.id}` was restored while a step ran: begin the next step"
-            )
-        return self._task.on(form["active"])
+        return await self._spool.lineage(self._epoch)
 
     async def append(
         self,

@@ -193,11 +193,19 @@ class Spool:
             # It is closed until an opening succeeds.
             self._reason = str(error)
 
-    def _write(self, held: Held) -> Appended:
+    def lineage(self, epoch: str | None) -> Task:
+        """Returns the task on its active lineage, if that is of an activation.
+
+        Raises:
+            ConflictError: the task was restored since.
+        """
         form = self._task._ask("GET")
-        if held.epoch not in (None, form["epoch"]):
+        if epoch not in (None, form["epoch"]):
             raise ConflictError(
                 f"`{self._task.id}` was restored while a step ran: begin the next step"
             )
-        lineage = self._task.on(form["active"])
+        return self._task.on(form["active"])
+
+    def _write(self, held: Held) -> Appended:
+        lineage = self.lineage(held.epoch)
         return lineage._append(held.events, held.mark, held.key)

@@ -1,6 +1,6 @@
 """Policies of automatic checkpoints: a run asks its policy when to mark one.
 
-A policy is any function of an `Occasion` that returns `True` for a checkpoint.
+A policy is any function of a `TriggerContext` that returns `True` for a checkpoint.
 
 >>> from milepost import policies
 >>> store.resume("tuning", policy=policies.risk(files=3))
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 
-class Occasion(NamedTuple):
+class TriggerContext(NamedTuple):
     """A moment at which a run asks for a checkpoint.
 
     Attributes:
@@ -32,7 +32,7 @@ class Occasion(NamedTuple):
     seconds: float | None
 
 
-Policy = Callable[[Occasion], bool]
+Policy = Callable[[TriggerContext], bool]
 
 
 def every_steps(steps: int = 1) -> Policy:
@@ -40,12 +40,12 @@ def every_steps(steps: int = 1) -> Policy:
     return lambda now: now.kind in ("step", "failure") and now.steps >= max(steps, 1)
 
 
-def every_phase(now: Occasion) -> bool:
+def every_phase(now: TriggerContext) -> bool:
     """Marks at each change of phase."""
     return now.kind == "phase"
 
 
-def never(now: Occasion) -> bool:
+def never(now: TriggerContext) -> bool:
     """Marks nothing: the program marks its checkpoints."""
     return False
 
@@ -57,7 +57,7 @@ def risk(*, files: int = 5, seconds: float = 300, score: int = 2) -> Policy:
     since the last checkpoint, or none yet.
     """
 
-    def marks(now: Occasion) -> bool:
+    def marks(now: TriggerContext) -> bool:
         is_late = now.seconds is None or now.seconds > seconds
         return sum((now.files > files, now.destructive, now.asked, is_late)) >= score
 

@@ -453,7 +453,7 @@ class Aligned(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """The turns of two histories beside each other.
+    """Two histories, turn by turn.
 
     Attributes:
         common: the number of turns that are the same at the beginning.

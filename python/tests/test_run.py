@@ -318,10 +318,10 @@ def test_a_policy_decides_when_a_checkpoint_is_marked(store):
 
 
 def test_named_policies_decide_by_steps_phases_and_risk():
-    from milepost.policies import Occasion, every_phase, every_steps, never, risk
+    from milepost.policies import TriggerContext, every_phase, every_steps, never, risk
 
     def at(kind, steps=0, files=0, destructive=False, asked=False, seconds=0.0):
-        return Occasion(kind, steps, files, destructive, asked, seconds)
+        return TriggerContext(kind, steps, files, destructive, asked, seconds)
 
     assert [every_steps(3)(at("step", n)) for n in (2, 3)] == [False, True]
     assert every_steps(3)(at("failure", 3)) and not every_steps(1)(at("tool", 9))

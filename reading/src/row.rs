@@ -70,12 +70,6 @@ pub fn row(event: &Event) -> String {
             let (to, from) = (restored.lineage, restored.from);
             line.add(&format!("to {to}@{} from {from}@{}", restored.offset, restored.head));
         }
-        Body::Application(event) if Items::of(body).bodies.is_empty() => {
-            line.add(&event.name);
-            if let Data::Json(json) = &event.data {
-                line.add(" ").add_json(json);
-            }
-        }
         other => {
             let items = Items::of(other);
             if items.bodies.is_empty() {
@@ -101,9 +95,15 @@ pub(crate) fn once(event: &Event, application: &Application) -> String {
     line.end()
 }
 
-/// Adds an event that changes the state.
+/// Adds an event that changes the state, or one of an application.
 fn state_change(line: &mut Line, body: &Body) {
     match body {
+        Body::Application(event) => {
+            line.add(&event.name);
+            if let Data::Json(json) = &event.data {
+                line.add(" ").add_json(json);
+            }
+        }
         Body::PhaseChanged(phase) => {
             line.add(&phase.phase).add(&format!(" (iteration {})", phase.iteration));
         }
