@@ -157,7 +157,9 @@ fn open(store: &Path, damaged: &[&str]) -> Result<Engine, String> {
     let engine = engine.map_err(|e| format!("I1: open: {:?}: {e}", e.kind()))?;
     let repairs = engine.integrity().repairs().map_err(|e| format!("repairs: {e}"))?;
     let is_expected = |place: &str| {
-        damaged.iter().any(|known| place.split(' ').next().is_some_and(|first| first == *known))
+        damaged
+            .iter()
+            .any(|known| place.split([' ', '/']).next().is_some_and(|first| first == *known))
     };
     match repairs.iter().find(|repair| !is_expected(&repair.place)) {
         None => Ok(engine),

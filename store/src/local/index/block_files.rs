@@ -4,6 +4,7 @@
 //! their locations. So each location names a whole block, and bytes after the end that sled has
 //! belong to an interrupted round.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::fs;
 use std::fs::File;
@@ -73,6 +74,27 @@ impl BlockFiles {
     /// Returns the files of a sled folder, which are opened when they are read.
     pub(crate) fn of(sled: &Path) -> Self {
         Self { dir: sled.join(FOLDER), state: Mutex::default(), unpacked: Cache::of(UNPACKED_MAX) }
+    }
+
+    /// Returns `true` if there are blocks after `end`. After a clean close there are none: sled,
+    /// which does not report a read that fails while it is opened, returned an older position.
+    pub(crate) fn extend_beyond(&self, end: Location) -> Result<bool> {
+        let found = match self.dir.exists() {
+            true => files::numbered(&self.dir, EXTENSION)?,
+            false => Vec::new(),
+        };
+        for (number, path) in found.iter().rev() {
+            let held = match number.cmp(&u64::from(end.file)) {
+                Ordering::Less => break,
+                Ordering::Equal => end.at,
+                Ordering::Greater => 0,
+            };
+            let len = fs::metadata(path).map_err(|e| files::io("read", path, &e))?.len();
+            if len > held {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Prepares for appending after `end`, the end of the blocks that sled names, and removes the
@@ -312,7 +334,9 @@ mod tests {
         let late = files.append(&[block(2, b"late")]).unwrap();
         assert_eq!(read(&files, late[0]).unwrap(), b"late");
 
+        assert!(files.extend_beyond(end).unwrap() && !files.extend_beyond(files.end()).unwrap());
         let files = prepared(dir.path(), end);
+        assert!(!files.extend_beyond(end).unwrap());
         assert_eq!(read(&files, first[0]).unwrap(), b"one");
         assert_eq!(read(&files, first[1]).unwrap(), [2; 9000]);
         assert_eq!(read(&files, late[0]).unwrap_err().kind(), ErrorKind::Corrupt);
@@ -321,6 +345,7 @@ mod tests {
 
         // A file that a round began, and that sled does not name.
         fs::copy(files.path_of(1), files.path_of(2)).unwrap();
+        assert!(files.extend_beyond(files.end()).unwrap());
         let files = prepared(dir.path(), files.end());
         assert!(!files.path_of(2).exists());
         let reader = BlockFiles::of(dir.path());
