@@ -14,6 +14,7 @@ pub struct Environment {
     qwen_home: Option<PathBuf>,
     copilot_home: Option<PathBuf>,
     cline_dir: Option<PathBuf>,
+    cursor_config_dir: Option<PathBuf>,
     xdg_config_home: Option<PathBuf>,
     xdg_state_home: Option<PathBuf>,
     path: Option<OsString>,
@@ -31,6 +32,7 @@ impl Environment {
             qwen_home: folder("QWEN_HOME"),
             copilot_home: folder("COPILOT_HOME"),
             cline_dir: folder("CLINE_DIR"),
+            cursor_config_dir: folder("CURSOR_CONFIG_DIR"),
             xdg_config_home: folder("XDG_CONFIG_HOME"),
             xdg_state_home: folder("XDG_STATE_HOME"),
             path: variable("PATH"),
@@ -64,6 +66,10 @@ impl Environment {
 
     pub(crate) fn cline(&self) -> Option<PathBuf> {
         self.or_in_home(self.cline_dir.as_ref(), ".cline")
+    }
+
+    pub(crate) fn cursor(&self) -> Option<PathBuf> {
+        self.or_in_home(self.cursor_config_dir.as_ref(), ".cursor")
     }
 
     pub(crate) fn opencode(&self) -> Option<PathBuf> {

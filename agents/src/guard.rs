@@ -4,7 +4,9 @@
 //! [ -x '/abs/milepost' ] && '/abs/milepost' agent hook NAME || :
 //! ```
 //!
-//! The text has no version and no option. Agents that ask for trust in a hook ask by its text.
+//! Cursor, which refuses calls of tools where a hook prints nothing, has `echo '{"continue":true}'`
+//! in place of `:`. The text has no version and no option. Agents that ask for trust in a hook ask
+//! by its text.
 
 use std::path::{Path, PathBuf};
 
@@ -39,7 +41,8 @@ impl Guard {
             return Err(Error::new(reason, next));
         }
         let program = quoted(text);
-        Ok(format!("[ -x {program} ] && {program} agent hook {} || :", agent.name()))
+        let (name, otherwise) = (agent.name(), agent.otherwise());
+        Ok(format!("[ -x {program} ] && {program} agent hook {name} || {otherwise}"))
     }
 
     /// Reads a command. `None` if it is another one.
@@ -55,7 +58,11 @@ impl Guard {
         program.into_iter().find_map(|program| {
             let call = rest.get(program.len()..)?.strip_prefix(" ] && ")?;
             let call = call.strip_prefix(program)?.strip_prefix(" agent hook ")?;
-            let agent = call.strip_suffix(" || :")?;
+            let (agent, otherwise) = call.split_once(" || ")?;
+            let known = Agent::of_name(agent).map_or_else(|| ":".to_owned(), Agent::otherwise);
+            if otherwise != known {
+                return None;
+            }
             let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
             let is_name = !agent.is_empty() && agent.chars().all(plain);
             let program = unquoted(program).filter(|path| path.starts_with('/') && is_name)?;

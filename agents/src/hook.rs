@@ -20,10 +20,10 @@ pub const HOOK_WAIT: Duration = Duration::from_millis(1300);
 const KEPT_OF_CUT: usize = 64 << 10;
 
 /// Variables with the project of an agent, in the order in which they count.
-pub const PROJECTS: [&str; 2] = ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR"];
+pub const PROJECTS: [&str; 3] = ["CURSOR_PROJECT_DIR", "CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR"];
 
 /// Variables that a document is kept with. All others may be secrets.
-const VARIABLES: [&str; 15] = [
+const VARIABLES: [&str; 18] = [
     "CLAUDECODE",
     "CLAUDE_CONFIG_DIR",
     "CLAUDE_PROJECT_DIR",
@@ -32,6 +32,9 @@ const VARIABLES: [&str; 15] = [
     "CODEX_SESSION_ID",
     "COPILOT_CLI",
     "COPILOT_HOME",
+    "CURSOR_CONFIG_DIR",
+    "CURSOR_PROJECT_DIR",
+    "CURSOR_VERSION",
     "GEMINI_CLI",
     "GEMINI_CLI_HOME",
     "GEMINI_PROJECT_DIR",
@@ -147,7 +150,7 @@ mod tests {
             .with(Path::new("/p"), |name| Some(format!("/value of {name}").into()));
         assert_eq!(asked.env.len(), VARIABLES.len());
         assert!(asked.env.keys().all(|name| VARIABLES.contains(&name.as_str())));
-        assert_eq!(project(&asked), Path::new("/value of CLAUDE_PROJECT_DIR"));
+        assert_eq!(project(&asked), Path::new("/value of CURSOR_PROJECT_DIR"));
         assert!(!asked.parents.is_empty());
     }
 

@@ -151,10 +151,10 @@ pub fn run(arguments: Vec<OsString>, program: Option<Program>) -> u8 {
         let mut last = LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner);
         *last = Some(info.to_string().replace('\n', " "));
     }));
-    if args.local {
-        output::show_local_times();
-    }
     let mut out = Out::new(args.json, args.color);
+    if let Err(reason) = args.local.then(output::show_local_times).unwrap_or(Ok(())) {
+        output::note(&format!("{}: times are in UTC", output::printable(&reason)));
+    }
     let result = panic::catch_unwind(panic::AssertUnwindSafe(|| {
         commands::run(args, &mut out).and_then(|()| Ok(out.end()?))
     }));

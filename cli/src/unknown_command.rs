@@ -56,7 +56,7 @@ const WORDS: [(&[&str], &str); 14] = [
 ];
 
 /// Words and options that a command does not take, and the words that do it.
-const OPTIONS: [(&str, &[&str], &str); 15] = [
+const OPTIONS: [(&str, &[&str], &str); 14] = [
     ("log", &["--tail", "--head"], "`milepost log TASK -n 5` prints the last steps"),
     ("log", &["--failed", "--errors"], "`milepost log TASK --kind step_failed` has failed steps"),
     ("state", &["--jq", "--query", "--path"], "`milepost state ADDRESS --json` prints it for `jq`"),
@@ -66,7 +66,6 @@ const OPTIONS: [(&str, &[&str], &str); 15] = [
         "`milepost serve --listen 127.0.0.1:0` listens on a free port",
     ),
     ("ui", &["--port", "-p", "--host"], "`milepost ui --listen 127.0.0.1:0` takes a free port"),
-    ("stats", &[""], "`milepost tasks PATTERN` has the steps, tokens and cost of a task"),
     ("cleanup", &[""], "`milepost cleanup --task TASK --keep 10` is for one task"),
     ("demo", &[""], "`milepost show demo@LABEL` is a point of its run, as in `demo@iteration-500`"),
     ("capture", &["--dir", "--files"], "`milepost capture DIR --task TASK` captures a folder"),
@@ -115,7 +114,7 @@ fn unknown_argument(error: &clap::Error, command: &str, words: &[OsString]) -> O
         OPTIONS.iter().find(|(of, words, _)| (*of == name || of.is_empty()) && is_of(words));
     let hint = match known {
         Some((_, _, hint)) => (*hint).to_owned(),
-        None if error.get(ContextKind::SuggestedArg).is_some() => return None,
+        None if has_near_option(error, given) => return None,
         None => match address(given, command, words) {
             Some(address) => format!(
                 "an address is one word, as in `{}`; `{command} --help` lists what it takes",
@@ -126,6 +125,15 @@ fn unknown_argument(error: &clap::Error, command: &str, words: &[OsString]) -> O
     };
     let message = format!("unexpected argument '{}' found", printable(given));
     Some(Failure::new(message).code_of(USAGE).hint(hint))
+}
+
+/// Returns `true` if clap's tip names an option that may be meant: its own measure finds `--store`
+/// for `--force`.
+fn has_near_option(error: &clap::Error, given: &str) -> bool {
+    let Some(ContextValue::String(similar)) = error.get(ContextKind::SuggestedArg) else {
+        return false;
+    };
+    !nearest(given.trim_start_matches('-'), [similar.trim_start_matches('-')]).is_empty()
 }
 
 /// Returns the failure of a `diff` of a part of two states, which it does not have.

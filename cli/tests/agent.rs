@@ -42,6 +42,7 @@ impl Home {
             "CLINE_DIR",
             "CODEX_HOME",
             "COPILOT_HOME",
+            "CURSOR_CONFIG_DIR",
             "GEMINI_CLI_HOME",
             "QWEN_HOME",
             "XDG_CONFIG_HOME",
@@ -121,7 +122,7 @@ fn installing_twice_is_once_and_uninstalling_gives_every_byte_back() {
     let copy = out.lines().find_map(|line| line.trim().strip_prefix("the file from before: "));
     assert_eq!(fs::read_to_string(copy.unwrap()).unwrap(), there);
     let none = home.say("agent uninstall --all").ok();
-    assert_eq!(none.matches("there is no hook of Milepost in").count(), 7, "{none}");
+    assert_eq!(none.matches("there is no hook of Milepost in").count(), 8, "{none}");
 }
 
 #[test]
@@ -148,6 +149,30 @@ fn files_and_folders_that_install_made_go_again() {
     assert_eq!(home.read(".codex/hooks.json"), "{}\n");
 }
 
+/// Cursor calls the hooks of Claude Code, too, and refuses a call where a hook prints nothing.
+#[test]
+fn a_hook_of_another_agent_that_cursor_calls_lets_it_continue_and_records_nothing() {
+    let home = Home::new();
+    let document = r#"{"conversation_id":"c","hook_event_name":"preToolUse","cursor_version":"3"}"#;
+    let given = home.write("document", document);
+    let before = home.files();
+    let mut hook = home.command("agent hook claude-code");
+    let ran = Ran::of(hook.stdin(fs::File::open(given).unwrap()).output().unwrap());
+    assert_eq!((ran.code, ran.out.as_str()), (0, "{\"continue\":true}\n"), "{ran:?}");
+    assert_eq!(home.files(), before);
+    let found = home.write(".cursor/other.json", "{}");
+    let all = home.say("agent install --all");
+    assert!(all.err.contains("cursor: no version of it was tried"), "{all:?}");
+    assert!(!found.with_file_name("hooks.json").exists());
+    let named = home.say("agent install cursor");
+    assert!(
+        named.code == 0 && named.err.contains("cursor: no version of it was tried"),
+        "{named:?}"
+    );
+    home.say("agent uninstall cursor").ok();
+    assert!(!found.with_file_name("hooks.json").exists() && found.exists());
+}
+
 /// A plugin and scripts: written once, with all folders above them, and removed with them.
 #[test]
 fn files_of_our_own_come_and_go_as_a_whole() {
@@ -157,14 +182,15 @@ fn files_of_our_own_come_and_go_as_a_whole() {
         ("copilot", ".copilot/hooks/milepost.json", 9, 0o600),
         ("opencode", ".config/opencode/plugins/milepost.js", 10, 0o600),
         ("cline", ".cline/hooks/PreToolUse", 9, 0o700),
+        ("cursor", ".cursor/hooks.json", 10, 0o600),
     ];
     for (agent, file, hooks, bits) in own {
-        let out = home.say(&format!("agent install {agent}")).ok();
-        assert!(out.contains(&format!("{agent}: {hooks} hooks installed")), "{out}");
+        let made = home.say(&format!("agent install {agent}"));
+        assert!(made.out.contains(&format!("{agent}: {hooks} hooks installed")), "{made:?}");
         assert_eq!(mode(&home.path(file)), bits, "{file}");
         let there = home.files();
-        let again = home.say(&format!("agent install {agent}")).ok();
-        assert!(again.contains("the hooks are in"), "{again}");
+        let again = home.say(&format!("agent install {agent}"));
+        assert!(again.out.contains("the hooks are in"), "{again:?}");
         assert_eq!(home.files(), there);
     }
     let status = home.json("agent status --json");
@@ -184,8 +210,8 @@ fn files_of_our_own_come_and_go_as_a_whole() {
     assert_eq!(home.read(".cline/hooks/TaskStart"), text);
     let done = home.json("agent uninstall --all --json");
     let removed = |one: &&Value| one["removed"] == true;
-    assert_eq!(done["agents"].as_array().unwrap().iter().filter(removed).count(), 3, "{done}");
-    for folder in [".cline", ".config", ".copilot"] {
+    assert_eq!(done["agents"].as_array().unwrap().iter().filter(removed).count(), 4, "{done}");
+    for folder in [".cline", ".config", ".copilot", ".cursor"] {
         assert!(!home.path(folder).exists(), "{folder}");
     }
     // The removal keeps the user's own files next to it.

@@ -58,6 +58,7 @@ mod transcript;
 mod trust;
 mod tui;
 mod ui;
+mod usage;
 mod user_config;
 mod workspace;
 mod zero_config;

@@ -63,3 +63,21 @@ fn a_transcript_is_the_run_as_a_document() {
     assert!(first.contains("Second line.") && !first.contains("$ edit"), "{first}");
     assert_eq!(place.lines("transcript run").len(), place.lines("log run").len());
 }
+
+#[test]
+fn on_a_pipe_a_line_has_all_of_a_long_text() {
+    let place = Place::new();
+    let text = format!("{} loud.html", "word ".repeat(200));
+    let lines = [
+        serde_json::json!({"kind": "message", "role": "assistant", "content": text}),
+        serde_json::json!({"kind": "tool_called", "call": "c", "tool": "edit",
+            "arguments": {"text": format!("{text} quiet.html")}}),
+    ];
+    place.write("run.jsonl", lines.map(|line| format!("{line}\n")).concat());
+    place.say("record run.jsonl").ok();
+    for line in ["log run", "log run --events", "log run -n 3"] {
+        let out = place.say(line).ok();
+        assert!(out.contains("quiet.html"), "{line}: {out}");
+    }
+    assert!(place.say("log run --events").ok().contains("word loud.html"));
+}

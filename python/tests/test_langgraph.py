@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("langgraph.checkpoint.sqlite")
 
-from langchain_core.messages import HumanMessage, RemoveMessage
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, StateGraph
@@ -270,3 +270,42 @@ def test_a_kill_between_a_write_and_a_checkpoint_loses_nothing(mode, tmp_path, m
             end = graph.invoke(None if begun else {"numbers": []}, CONFIG)
             assert end["numbers"] == [0, 1, 2, 3], at
     assert killed >= 4
+
+
+def test_the_log_has_the_messages_calls_and_tokens_that_the_graph_counted(store):
+    def model(state):
+        number = len(state["messages"])
+        usage = {"input_tokens": 10 * number, "output_tokens": 2, "total_tokens": 10 * number + 2}
+        calls = [{"name": "weather", "args": {"city": "Rome"}, "id": f"c{number}"}]
+        last = number > 3
+        answer = AIMessage(
+            "It rains." if last else "I look.",
+            tool_calls=[] if last else calls,
+            usage_metadata=usage,
+            id=f"a{number}",
+        )
+        return {"messages": [answer]}
+
+    def tools(state):
+        call = state["messages"][-1].tool_calls[0]
+        return {"messages": [ToolMessage("rain", tool_call_id=call["id"], id=f"t{call['id']}")]}
+
+    def wanted(state):
+        return "tools" if state["messages"][-1].tool_calls else END
+
+    builder = StateGraph(State)
+    builder.add_node("model", model)
+    builder.add_node("tools", tools)
+    builder.add_edge(START, "model")
+    builder.add_conditional_edges("model", wanted, ["tools", END])
+    builder.add_edge("tools", "model")
+    graph = builder.compile(checkpointer=MilepostSaver(store))
+    done = graph.invoke({"messages": [HumanMessage("Shall I go?", id="h")]}, CONFIG)
+    answers = [one for one in done["messages"] if isinstance(one, AIMessage)]
+    (summary,) = store.summaries()
+    assert (summary.title, summary.failed) == ("Shall I go?", 0)
+    assert summary.calls == sum(len(one.tool_calls) for one in answers)
+    assert summary.input == sum(one.usage_metadata["input_tokens"] for one in answers)
+    assert summary.output == sum(one.usage_metadata["output_tokens"] for one in answers)
+    said = [turn.said for turn in store.task(summary.id).turns() if turn.said]
+    assert said == [one.content for one in answers]

@@ -156,3 +156,23 @@ async def test_a_restored_session_does_not_know_what_was_said_later(async_store)
     await Runner.run(agent, "The secret?", session=session)
     said = [item["content"] for item in model.inputs[2] if item["role"] == "user"]
     assert said == ["Hi", "The secret?"]
+
+
+async def test_the_log_has_the_turns_and_calls_that_the_sdk_counted(async_store):
+    calls = [
+        ResponseFunctionToolCall(
+            call_id=f"c{n}", name="weather", arguments='{"city": "Rome"}', type="function_call"
+        )
+        for n in range(3)
+    ]
+    agent = Agent(name="a", model=Scripted(*calls, text("It rains.")), tools=[weather])
+    session = MilepostSession("trip", async_store)
+    result = await Runner.run(agent, "Shall I go?", session=session)
+    called = [item for item in result.new_items if item.type == "tool_call_item"]
+    (summary,) = [one async for one in async_store.summaries()]
+    assert (summary.title, summary.calls, summary.failed) == ("Shall I go?", len(called), 0)
+    turns = [turn async for turn in (await async_store.task(summary.id)).turns()]
+    assert sum(len(turn.calls) for turn in turns) == len(called)
+    assert turns[-1].said == result.final_output
+    # The prompt is a line of its own before the answers of the model.
+    assert len([turn for turn in turns if turn.calls or turn.said]) == len(result.raw_responses)

@@ -174,3 +174,21 @@ def test_without_checkpoints_there_are_only_the_logs(store):
     optuna.create_study(storage=JournalStorage(backend)).optimize(square, n_trials=1)
     assert not list(backend.task.checkpoints())
     assert {event.name for event in backend.task.events(1)} == {LOG}
+
+
+def test_the_log_has_the_trials_that_optuna_counted(store):
+    def risky(trial):
+        value = trial.suggest_float("x", -2, 2)
+        if trial.number == 2:
+            raise ValueError("no such value")
+        return value**2
+
+    study = study_of(store)
+    study.optimize(risky, n_trials=5, catch=ValueError)
+    states = [trial.state.name for trial in study.trials]
+    (summary,) = store.summaries()
+    assert summary.failed == states.count("FAIL") == 1
+    turns = [turn for turn in store.task("t").turns() if turn.label]
+    assert [turn.label for turn in turns] == [f"trial-{trial.number}" for trial in study.trials]
+    values = [turn.metrics.get("value") for turn in turns]
+    assert values == [trial.value for trial in study.trials]

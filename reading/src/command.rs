@@ -80,25 +80,25 @@ pub fn command_text(output: &Json) -> Option<String> {
     Some(format!("{}\n{}", recorded.status(), recorded.text(None)))
 }
 
-/// Returns the output of a call on one line.
-pub(crate) fn result_line(output: &Json) -> String {
+/// Returns the output of a call on one line of at most `max` characters.
+pub(crate) fn result_line(output: &Json, max: usize) -> String {
     match Recorded::of(output) {
-        Some(recorded) => with_status(&recorded, &recorded.text(None)),
-        None => Line::new().add_json(output).end(),
+        Some(recorded) => with_status(&recorded, &recorded.text(None), max),
+        None => Line::within(max).add_json(output).end(),
     }
 }
 
-/// Returns the reason of a call that failed, on one line.
-pub(crate) fn failure_line(output: Option<&Json>) -> String {
+/// Returns the reason of a call that failed, on one line of at most `max` characters.
+pub(crate) fn failure_line(output: Option<&Json>, max: usize) -> String {
     let line = output.map(|output| match Recorded::of(output) {
-        Some(recorded) => with_status(&recorded, &recorded.reason()),
-        None => Line::new().add_first_line(output).end(),
+        Some(recorded) => with_status(&recorded, &recorded.reason(), max),
+        None => Line::within(max).add_first_line(output).end(),
     });
     line.filter(|line| !line.is_empty()).unwrap_or_else(|| "failed".to_owned())
 }
 
-fn with_status(recorded: &Recorded, text: &str) -> String {
-    let mut line = Line::new();
+fn with_status(recorded: &Recorded, text: &str, max: usize) -> String {
+    let mut line = Line::within(max);
     let is_good = recorded.exit == Some(0) && !recorded.timed_out;
     match (is_good, text.trim().is_empty()) {
         (true, false) => line.add(text),
@@ -113,6 +113,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::text::TEXT_MAX;
 
     fn of(value: Value) -> Json {
         Json::from_value(&value).unwrap()
@@ -122,30 +123,30 @@ mod tests {
     fn the_result_of_a_command_is_its_text_and_not_its_json() {
         let failed = of(json!({"exit": 1, "ms": 224, "bytes": 60, "output": [
             {"stdout": "run\n"}, {"stderr": "Traceback\n  x = 1\nAssertionError\n"}]}));
-        assert_eq!(failure_line(Some(&failed)), "exit 1: AssertionError");
-        assert_eq!(result_line(&failed), "exit 1: run Traceback x = 1 AssertionError");
+        assert_eq!(failure_line(Some(&failed), TEXT_MAX), "exit 1: AssertionError");
+        assert_eq!(result_line(&failed, TEXT_MAX), "exit 1: run Traceback x = 1 AssertionError");
         let text = command_text(&failed).unwrap();
         assert_eq!(text, "exit 1\nrun\nTraceback\n  x = 1\nAssertionError\n");
         let good = of(json!({"exit": 0, "ms": 1, "bytes": 3, "output": [{"stdout": "ok\n"}]}));
-        assert_eq!(result_line(&good), "ok");
+        assert_eq!(result_line(&good, TEXT_MAX), "ok");
         let silent = of(json!({"exit": 0, "ms": 1, "bytes": 0, "output": []}));
-        assert_eq!(result_line(&silent), "exit 0");
+        assert_eq!(result_line(&silent, TEXT_MAX), "exit 0");
         let killed = of(json!({"signal": 9, "timed_out": true, "ms": 1, "bytes": 9, "left_out": 7,
             "output": [{"stdout": "a"}, {"left_out": 7}, {"stdout": {"base64": "/w=="}}]}));
-        assert_eq!(failure_line(Some(&killed)), "the time was over, signal 9: a");
+        assert_eq!(failure_line(Some(&killed), TEXT_MAX), "the time was over, signal 9: a");
         let text = command_text(&killed).unwrap();
         assert!(text.contains("… 7 bytes left out") && text.contains("no text"), "{text}");
         let missing = of(json!({"exit": 127, "error": "no such file", "ms": 0, "bytes": 0,
             "output": []}));
-        assert_eq!(failure_line(Some(&missing)), "no such file");
+        assert_eq!(failure_line(Some(&missing), TEXT_MAX), "no such file");
     }
 
     #[test]
     fn the_result_of_another_tool_is_as_it_is() {
         let other = of(json!({"exit": 1, "text": "x"}));
         assert_eq!(command_text(&other), None);
-        assert_eq!(result_line(&other), "{\"exit\":1,\"text\":\"x\"}");
-        assert_eq!(failure_line(Some(&of(json!("\n--\nE1 bad")))), "E1 bad");
-        assert_eq!(failure_line(None), "failed");
+        assert_eq!(result_line(&other, TEXT_MAX), "{\"exit\":1,\"text\":\"x\"}");
+        assert_eq!(failure_line(Some(&of(json!("\n--\nE1 bad"))), TEXT_MAX), "E1 bad");
+        assert_eq!(failure_line(None, TEXT_MAX), "failed");
     }
 }

@@ -5,7 +5,7 @@ use milepost_replay::Event;
 
 use super::command::result_line;
 use super::items::Items;
-use super::text::{Line, arguments};
+use super::text::{Line, TEXT_MAX, arguments};
 
 /// The application event with the result of work that is done once.
 pub(crate) const ONCE: &str = "milepost.once";
@@ -25,10 +25,15 @@ const ONCE_KEY: &str = "once/";
 /// assert_eq!(row(&event), "user: make it faster");
 /// ```
 pub fn row(event: &Event) -> String {
+    row_within(event, TEXT_MAX)
+}
+
+/// Returns an event on one line, in at most `max` characters.
+pub fn row_within(event: &Event, max: usize) -> String {
     let Some(body) = &event.body else {
         return "(erased)".into();
     };
-    let mut line = Line::new();
+    let mut line = Line::within(max);
     match body {
         Body::LineageOpened(opened) => opening(&mut line, opened),
         Body::StepStarted(step) => {
@@ -48,12 +53,12 @@ pub fn row(event: &Event) -> String {
             }
         }
         Body::ToolCalled(call) => {
-            line.add(&call.tool).add(" ").add(&arguments(&call.arguments));
+            line.add(&call.tool).add(" ").add(&arguments(&call.arguments, max));
         }
         Body::ToolReturned(returned) => {
             line.add(if returned.ok { "" } else { "failed: " });
             if let Some(output) = &returned.output {
-                line.add(&result_line(output));
+                line.add(&result_line(output, max));
             }
         }
         Body::WorkspaceCaptured(captured) => {
@@ -76,16 +81,16 @@ pub fn row(event: &Event) -> String {
                 state_change(&mut line, other);
             }
             for item in items.bodies {
-                line.add(&row(&Event { body: Some(item), ..event.clone() })).add("; ");
+                line.add(&row_within(&Event { body: Some(item), ..event.clone() }, max)).add("; ");
             }
         }
     }
     line.end()
 }
 
-/// Returns the key and the result of work that is done once.
-pub(crate) fn once(event: &Event, application: &Application) -> String {
-    let mut line = Line::new();
+/// Returns the key and the result of work that is done once, in at most `max` characters.
+pub(crate) fn once(event: &Event, application: &Application, max: usize) -> String {
+    let mut line = Line::within(max);
     if let Some(key) = event.header.key.as_deref().and_then(|key| key.strip_prefix(ONCE_KEY)) {
         line.add(key).add(": ");
     }

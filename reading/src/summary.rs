@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::command::failure_line;
 use crate::items::Items;
-use crate::text::{Line, first_line};
+use crate::text::{Line, TEXT_MAX, first_line};
 use crate::usage::{Usage, UsageSum};
 
 /// Maximum number of metrics, and the longest name of one in bytes. Others are left out.
@@ -122,15 +122,15 @@ impl Summary {
             }
             Body::StepFailed(failed) => {
                 self.step_over(failed.step);
-                self.failed(Line::new().add(first_line(&failed.error)).end());
+                self.failed(Line::within(TEXT_MAX).add(first_line(&failed.error)).end());
             }
             Body::ToolCalled(_) => self.calls += 1,
             Body::ToolReturned(returned) if !returned.ok => {
-                self.failed(failure_line(returned.output.as_ref()));
+                self.failed(failure_line(returned.output.as_ref(), TEXT_MAX));
             }
             Body::CheckpointMarked(mark) => self.status = Some(mark.status),
             Body::PhaseChanged(phase) => {
-                self.phase = Some(cut(Line::new().add(&phase.phase).end(), PHASE));
+                self.phase = Some(cut(Line::within(TEXT_MAX).add(&phase.phase).end(), PHASE));
             }
             Body::ControlChanged(changed) => self.control = changed.to,
             // A step does not continue after a fork.
@@ -163,7 +163,7 @@ impl Summary {
             && message.role == "user"
             && let Some(content) = &message.content
         {
-            let title = Line::new().add_json(content).end();
+            let title = Line::within(TEXT_MAX).add_json(content).end();
             self.title = Some(cut(title, TEXT)).filter(|title| !title.is_empty());
         }
     }

@@ -5,7 +5,7 @@ use std::str::Chars;
 use milepost_codec::Json;
 use serde_json::Value;
 
-/// The longest text of a row, in characters.
+/// The longest text of a row, in characters, where a reader asks for no other.
 pub const TEXT_MAX: usize = 160;
 
 /// JSON up to this length is parsed for a brief form, in bytes; longer JSON is shown as it is.
@@ -29,6 +29,8 @@ const TELLING: [&str; 11] = [
 /// A line that is being made.
 pub(crate) struct Line {
     text: String,
+    /// The most characters.
+    max: usize,
     /// Characters that may still be added.
     left: usize,
     /// Set if the last character is a space, or the line is empty.
@@ -37,8 +39,9 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    pub(crate) fn new() -> Self {
-        Self { text: String::new(), left: TEXT_MAX, spaced: true, is_cut: false }
+    /// Begins a line of at most `max` characters.
+    pub(crate) fn within(max: usize) -> Self {
+        Self { text: String::new(), max, left: max, spaced: true, is_cut: false }
     }
 
     /// Adds text. White space and control characters become one space.
@@ -113,7 +116,7 @@ impl Line {
             text.pop();
         }
         if self.is_cut {
-            if text.chars().count() == TEXT_MAX {
+            if text.chars().count() == self.max {
                 text.pop();
             }
             text.push('…');
@@ -179,10 +182,10 @@ pub(crate) fn first_line(text: &str) -> &str {
     text.lines().find(has_word).unwrap_or(text)
 }
 
-/// Returns the arguments of a call in brief.
-pub(crate) fn arguments(json: &Json) -> String {
+/// Returns the arguments of a call in brief, in at most `max` characters.
+pub(crate) fn arguments(json: &Json, max: usize) -> String {
     let text = json.text();
-    let mut line = Line::new();
+    let mut line = Line::within(max);
     if text.len() > PARSED_MAX {
         return line.add(text).end();
     }
@@ -226,7 +229,7 @@ mod tests {
     }
 
     fn line(text: &str) -> String {
-        Line::new().add(text).end()
+        Line::within(TEXT_MAX).add(text).end()
     }
 
     #[test]
@@ -241,7 +244,7 @@ mod tests {
 
     #[test]
     fn arguments_are_what_a_call_is_about() {
-        let brief = |value: Value| arguments(&json(&value));
+        let brief = |value: Value| arguments(&json(&value), TEXT_MAX);
         use serde_json::json as j;
         assert_eq!(brief(j!({"description": "run", "command": "make test"})), "make test");
         assert_eq!(brief(j!({"argv": ["ls", "-l"]})), "ls -l");
@@ -255,7 +258,7 @@ mod tests {
     #[test]
     fn the_texts_of_parts_are_read_and_other_lists_are_shown() {
         use serde_json::json as j;
-        let shown = |value: Value| Line::new().add_json(&json(&value)).end();
+        let shown = |value: Value| Line::within(TEXT_MAX).add_json(&json(&value)).end();
         assert_eq!(shown(j!([{"type": "text", "text": "a"}, {"content": "b"}, "c"])), "a b c");
         assert_eq!(shown(j!([{"type": "image"}])), "[{\"type\":\"image\"}]");
         assert_eq!(shown(j!({"a": 1})), "{\"a\":1}");
@@ -273,7 +276,7 @@ mod tests {
         #[test]
         fn a_json_string_is_shown_as_its_text(text in "[\\s\\S]{0,3000}") {
             let stored = json(&Value::String(text.clone()));
-            let (shown, whole) = (Line::new().add_json(&stored).end(), line(&text));
+            let (shown, whole) = (Line::within(TEXT_MAX).add_json(&stored).end(), line(&text));
             prop_assert_eq!(shown, whole);
         }
     }

@@ -259,6 +259,30 @@ impl UsageSum {
     }
 }
 
+/// Adds the usages of events, in order, and returns what each one adds to the sum.
+#[derive(Debug, Clone, Default)]
+pub struct UsageIncrements {
+    sum: UsageSum,
+    total: Option<Usage>,
+}
+
+impl UsageIncrements {
+    /// Adds the usage of an event. Returns what the sum has more than before: of a later part of an
+    /// answer, the rest. `None` if it has no more.
+    pub fn add(&mut self, event: &Event) -> Option<Usage> {
+        if !self.sum.add(event) {
+            return None;
+        }
+        let total = self.sum.total()?;
+        let more = match &self.total {
+            Some(before) => total.since(before),
+            None => Some(total.clone()),
+        };
+        self.total = Some(total);
+        more
+    }
+}
+
 fn settle(total: &mut Option<Usage>, usage: &Usage) {
     match total {
         Some(total) => total.add(usage),

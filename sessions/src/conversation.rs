@@ -154,8 +154,8 @@ impl Conversation {
             // The agent writes the file after its calls: the mark of a prompt would have files from
             // after them.
             Agent::Copilot => return None,
-            // Their sessions are in databases.
-            Agent::OpenCode | Agent::Cline => return None,
+            // Their sessions are in databases; the lines of Cursor have no results of calls.
+            Agent::OpenCode | Agent::Cline | Agent::Cursor => return None,
         })
     }
 

@@ -4,6 +4,7 @@
 //! prompt         the end of the step before it, a mark `prompt-N`; StepStarted, Message
 //! before a tool  ToolCalled
 //! after a tool   ToolReturned
+//! answered       Message
 //! turn ended     Message
 //! ```
 //!
@@ -80,7 +81,8 @@ pub(crate) fn record(task: &Task, said: &Said) -> Result<()> {
             vec![ToolReturned { call, tool, ok, output }.into()]
         }
         (
-            AgentEventKind::TurnEnded { answer: Some(answer) }
+            AgentEventKind::Answered { text: answer }
+            | AgentEventKind::TurnEnded { answer: Some(answer) }
             | AgentEventKind::SubagentEnded { answer: Some(answer), .. },
             _,
         ) => vec![Message::text("assistant", answer).into()],

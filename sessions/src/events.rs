@@ -209,7 +209,9 @@ impl Place {
                 self.end_over(session, heard)?;
                 self.capture(session)
             }
-            AgentEventKind::SubagentStarted { .. } | AgentEventKind::SubagentEnded { .. } => {
+            AgentEventKind::Answered { .. }
+            | AgentEventKind::SubagentStarted { .. }
+            | AgentEventKind::SubagentEnded { .. } => {
                 session.conversation.read_on(engine, subagent, TailStop::End);
                 self.hear(session, heard, None)?;
                 reply.done();

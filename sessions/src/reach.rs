@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 use serde_json::Value;
 
 /// Tools that change the file that an argument names, and nothing else.
-const WRITES: [&str; 9] = [
+const WRITES: [&str; 11] = [
     "Write",
     "Edit",
     "MultiEdit",
@@ -16,6 +16,8 @@ const WRITES: [&str; 9] = [
     "write",
     "edit",
     "multiedit",
+    "StrReplace",
+    "Delete",
 ];
 
 /// Arguments that name the file.
@@ -71,7 +73,7 @@ impl Reach {
         }
         let input = input.and_then(|input| serde_json::from_str::<Value>(input).ok());
         let named = input.and_then(|input| match tool {
-            "apply_patch" => patched(&input),
+            "apply_patch" | "ApplyPatch" => patched(&input),
             _ if WRITES.contains(&tool) => {
                 let name = NAMES.iter().find_map(|name| input.get(name)?.as_str());
                 name.map(|name| vec![name.to_owned()])

@@ -78,6 +78,25 @@ const CLINE: [&str; 9] = [
     "SessionShutdown",
 ];
 
+/// Output of the hooks of Cursor, which refuses a call of a tool where a hook prints no JSON. It
+/// has no `permission`: one of `allow` may answer for the user.
+pub(crate) const CURSOR_CONTINUES: &str = "{\"continue\":true}";
+
+/// Events of Cursor. `subagentStart` is left out: like `preToolUse` it asks for a permission, and a
+/// sub-agent is recorded by its calls.
+const CURSOR: [&str; 10] = [
+    "sessionStart",
+    "beforeSubmitPrompt",
+    "preToolUse",
+    "postToolUse",
+    "postToolUseFailure",
+    "subagentStop",
+    "preCompact",
+    "afterAgentResponse",
+    "stop",
+    "sessionEnd",
+];
+
 impl Agent {
     /// Returns the events that hooks are installed for, in the order of a session.
     pub fn events(self) -> &'static [&'static str] {
@@ -89,6 +108,7 @@ impl Agent {
             Self::Copilot => &COPILOT,
             Self::OpenCode => &OPENCODE,
             Self::Cline => &CLINE,
+            Self::Cursor => &CURSOR,
         }
     }
 
@@ -99,6 +119,14 @@ impl Agent {
             Self::Codex if event == "SessionEnd" => 3,
             Self::GeminiCli | Self::QwenCode => 5000,
             _ => 5,
+        }
+    }
+
+    /// Returns what a hook does where the program is missing, as a command of a shell.
+    pub(crate) fn otherwise(self) -> String {
+        match self {
+            Self::Cursor => format!("echo '{CURSOR_CONTINUES}'"),
+            _ => ":".to_owned(),
         }
     }
 
@@ -113,6 +141,7 @@ impl Agent {
         let Some(say) = say else {
             return match self {
                 Self::ClaudeCode | Self::Codex => String::new(),
+                Self::Cursor => format!("{CURSOR_CONTINUES}\n"),
                 _ => "{}\n".to_owned(),
             };
         };
@@ -125,6 +154,8 @@ impl Agent {
             Self::OpenCode => json!({ "say": say }),
             // It starts the scripts of its prompts and ignores their output.
             Self::Cline => json!({}),
+            // A prompt is sent or not, without a word to the model.
+            Self::Cursor => return format!("{CURSOR_CONTINUES}\n"),
         };
         format!("{said}\n")
     }

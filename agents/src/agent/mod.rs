@@ -29,11 +29,13 @@ pub enum Agent {
     OpenCode,
     /// Cline's command.
     Cline,
+    /// Cursor, the editor and its command.
+    Cursor,
 }
 
 impl Agent {
     /// Every agent.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::ClaudeCode,
         Self::Codex,
         Self::GeminiCli,
@@ -41,6 +43,7 @@ impl Agent {
         Self::Copilot,
         Self::OpenCode,
         Self::Cline,
+        Self::Cursor,
     ];
 
     /// Returns the name, as commands and hooks have it.
@@ -53,6 +56,7 @@ impl Agent {
             Self::Copilot => "copilot",
             Self::OpenCode => "opencode",
             Self::Cline => "cline",
+            Self::Cursor => "cursor",
         }
     }
 
@@ -71,12 +75,14 @@ impl Agent {
             Self::Copilot => "copilot",
             Self::OpenCode => "opencode",
             Self::Cline => "cline",
+            Self::Cursor => "cursor-agent",
         }
     }
 
-    /// Returns the version that the tests run, or that was tried by hand.
-    pub fn tried_version(self) -> &'static str {
-        match self {
+    /// Returns the version that the tests run, or that was tried by hand. `None` if none was: the
+    /// hooks are those of the agent's documentation.
+    pub fn tried_version(self) -> Option<&'static str> {
+        Some(match self {
             Self::ClaudeCode => "2.1.330",
             Self::Codex => "0.169.0",
             Self::GeminiCli => "0.61.0",
@@ -84,7 +90,8 @@ impl Agent {
             Self::Copilot => "1.0.102",
             Self::OpenCode => "1.18.33",
             Self::Cline => "3.0.65",
-        }
+            Self::Cursor => return None,
+        })
     }
 
     /// Returns `true` if the agent is installed on this machine: its folder exists, or its program.
@@ -122,8 +129,10 @@ mod tests {
             include_str!("../../../tests/agents/package.json"),
             include_str!("../../../tests/agents/more/package.json"),
         ];
-        for agent in Agent::ALL {
-            let pinned = format!("\": \"{}\"", agent.tried_version());
+        let tried =
+            Agent::ALL.into_iter().filter_map(|agent| Some((agent, agent.tried_version()?)));
+        for (agent, version) in tried {
+            let pinned = format!("\": \"{version}\"");
             assert!(all.iter().any(|file| file.contains(&pinned)), "{agent:?}: {pinned}");
         }
     }

@@ -37,6 +37,7 @@ impl Agent {
             Self::Copilot => environment.copilot(),
             Self::OpenCode => environment.opencode(),
             Self::Cline => environment.cline(),
+            Self::Cursor => environment.cursor(),
         }
     }
 
@@ -48,8 +49,8 @@ impl Agent {
             Self::Codex => ("sessions", "rollout-"),
             Self::GeminiCli => ("tmp", "session-"),
             Self::Copilot => ("session-state", "events"),
-            // They keep sessions in databases.
-            Self::OpenCode | Self::Cline => return false,
+            // They keep sessions in databases; the files of Cursor are not read.
+            Self::OpenCode | Self::Cline | Self::Cursor => return false,
         };
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if !name.starts_with(begin) || !name.ends_with(".jsonl") {
@@ -95,7 +96,7 @@ impl Agent {
         Some(match (self, project) {
             (_, None) => self.folder(environment)?.join(match self {
                 Self::ClaudeCode | Self::GeminiCli | Self::QwenCode => "settings.json",
-                Self::Codex => "hooks.json",
+                Self::Codex | Self::Cursor => "hooks.json",
                 Self::Copilot => "hooks/milepost.json",
                 Self::OpenCode => "plugins/milepost.js",
                 Self::Cline => "hooks",
@@ -109,6 +110,7 @@ impl Agent {
             (Self::Copilot, Some(project)) => project.join(".github/hooks/milepost.json"),
             (Self::OpenCode, Some(project)) => project.join(".opencode/plugins/milepost.js"),
             (Self::Cline, Some(project)) => project.join(".cline/hooks"),
+            (Self::Cursor, Some(project)) => project.join(".cursor/hooks.json"),
         })
     }
 
@@ -161,6 +163,7 @@ mod tests {
                 "/home/ana/.copilot/hooks/milepost.json",
                 "/home/ana/.config/opencode/plugins/milepost.js",
                 "/home/ana/.cline/hooks",
+                "/home/ana/.cursor/hooks.json",
             ]
         );
         assert_eq!(
@@ -173,9 +176,10 @@ mod tests {
                 "/elsewhere/COPILOT_HOME/hooks/milepost.json",
                 "/elsewhere/XDG_CONFIG_HOME/opencode/plugins/milepost.js",
                 "/elsewhere/CLINE_DIR/hooks",
+                "/elsewhere/CURSOR_CONFIG_DIR/hooks.json",
             ]
         );
-        assert_eq!(files(&Environment::default()), [""; 7]);
+        assert_eq!(files(&Environment::default()), [""; 8]);
     }
 
     #[test]

@@ -66,6 +66,11 @@ pub enum AgentEventKind {
         /// True if the tool failed.
         is_failed: bool,
     },
+    /// The agent said something, and may continue.
+    Answered {
+        /// The text.
+        text: String,
+    },
     /// The agent answered, and waits for the user.
     TurnEnded {
         /// The last text of the agent.

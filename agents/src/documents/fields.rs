@@ -12,12 +12,16 @@ const ID_MAX: usize = 256;
 const PATH_MAX: usize = 4096;
 
 /// The names that are read. Others are not even kept: a document may have millions.
-const FIELDS: [&str; 36] = [
+const FIELDS: [&str; 46] = [
     "agent_id",
     "agent_transcript_path",
     "agent_type",
+    "conversation_id",
+    "cursor_version",
     "cwd",
     "error",
+    "error_message",
+    "generation_id",
     "hookName",
     "hook_event_name",
     "id",
@@ -28,6 +32,7 @@ const FIELDS: [&str; 36] = [
     "output",
     "outputText",
     "parent_agent_id",
+    "parent_conversation_id",
     "prompt",
     "prompt_id",
     "prompt_response",
@@ -36,10 +41,14 @@ const FIELDS: [&str; 36] = [
     "sessionContext",
     "session_id",
     "source",
+    "subagent_id",
+    "summary",
     "taskId",
+    "text",
     "tool_call",
     "tool_input",
     "tool_name",
+    "tool_output",
     "tool_response",
     "tool_result",
     "tool_use_id",
@@ -49,6 +58,7 @@ const FIELDS: [&str; 36] = [
     "turn_id",
     "userPromptSubmit",
     "workspaceRoots",
+    "workspace_roots",
 ];
 
 /// The members of an object by their names. The last one of a name counts.
@@ -69,6 +79,11 @@ impl<'a> Fields<'a> {
     fn get(&self, name: &str) -> Option<&Json<'a>> {
         debug_assert!(FIELDS.contains(&name), "{name}");
         self.0.get(name)
+    }
+
+    /// Returns `true` if there is a member of this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.get(name).is_some()
     }
 
     /// Returns the members of an object in this one; nothing for any other value.

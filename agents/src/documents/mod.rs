@@ -8,11 +8,13 @@
 //! ```text
 //! named   documents with the name of their event, in the form of Claude Code
 //! cline   those of Cline
+//! cursor  those of Cursor
 //! fields  the members that are read
 //! event   events
 //! ```
 
 mod cline;
+mod cursor;
 mod event;
 mod fields;
 mod named;
@@ -32,6 +34,9 @@ pub const SIZE_MAX: usize = 64 << 20;
 
 /// Name of the event of a document that `milepost rewind` sends.
 pub const GOING_BACK: &str = "MilepostRewind";
+
+/// Member that all documents of Cursor have, and no others.
+const CURSOR_VERSION: &str = "cursor_version";
 
 /// Beginning of a prompt that the program itself wrote.
 const NOTIFICATION: &str = "<task-notification>";
@@ -60,6 +65,8 @@ pub enum IgnoredDocument {
     NoPrompt,
     /// A call without the name of a tool.
     NoTool,
+    /// A document of Cursor, which calls the hooks of Claude Code, too.
+    OfCursor,
 }
 
 /// Reads the document of a hook.
@@ -80,18 +87,35 @@ fn event(agent: Agent, bytes: &[u8]) -> Result<AgentEvent, IgnoredDocument> {
         return Err(IgnoredDocument::NoObject);
     }
     let fields = Fields::of(&json);
+    let is_going_back = fields.text("hook_event_name").as_deref() == Some(GOING_BACK);
     match agent {
-        Agent::Cline if fields.text("hook_event_name").as_deref() != Some(GOING_BACK) => {
-            cline::event(&fields)
-        }
+        Agent::Cline if !is_going_back => cline::event(&fields),
+        Agent::Cursor if !is_going_back => cursor::event(&fields),
+        Agent::Cursor => named::event(agent, &fields),
+        // Its own hooks record it.
+        _ if fields.has(CURSOR_VERSION) => Err(IgnoredDocument::OfCursor),
         _ => named::event(agent, &fields),
     }
+}
+
+/// Returns `true` for a document of Cursor, which calls the hooks in settings of Claude Code, too,
+/// and refuses a call of a tool where one prints no JSON.
+pub fn is_of_cursor(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    // Most documents are parsed by the daemon alone.
+    text.contains(CURSOR_VERSION)
+        && Json::parse(&text).is_ok_and(|json| json.member(CURSOR_VERSION).is_some())
 }
 
 /// Returns the text of a prompt that the user wrote.
 fn prompt(fields: &Fields<'_>) -> Result<String, IgnoredDocument> {
     let text = fields.text("prompt").filter(|text| !text.trim().is_empty());
     text.filter(|text| !text.starts_with(NOTIFICATION)).ok_or(IgnoredDocument::NoPrompt)
+}
+
+/// Returns the name of the tool of a call.
+fn tool(fields: &Fields<'_>) -> Result<String, IgnoredDocument> {
+    fields.id("tool_name").ok_or(IgnoredDocument::NoTool)
 }
 
 /// Returns `true` if the result of a call reports a failure. A list fails with any of its parts.

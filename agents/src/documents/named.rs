@@ -2,7 +2,7 @@
 
 use super::event::{AgentEvent, AgentEventKind};
 use super::fields::Fields;
-use super::{GOING_BACK, IgnoredDocument, prompt, says_failed};
+use super::{GOING_BACK, IgnoredDocument, prompt, says_failed, tool};
 use crate::agent::Agent;
 
 pub(super) fn event(agent: Agent, fields: &Fields<'_>) -> Result<AgentEvent, IgnoredDocument> {
@@ -84,8 +84,4 @@ fn kind(
 /// Returns the result of a tool; of one that failed, the reason.
 fn result(fields: &Fields<'_>) -> Option<String> {
     ["tool_response", "tool_result", "error"].iter().find_map(|name| fields.not_null(name))
-}
-
-fn tool(fields: &Fields<'_>) -> Result<String, IgnoredDocument> {
-    fields.id("tool_name").ok_or(IgnoredDocument::NoTool)
 }

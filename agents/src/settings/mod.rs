@@ -33,7 +33,10 @@ use crate::guard::Guard;
 use crate::json::{Json, JsonKind, Part};
 
 /// The text of settings that have nothing in them, as a new file begins.
-pub const NEW: &str = "{}\n";
+const NEW: &str = "{}\n";
+
+/// The same for Cursor, which reads no hooks without a version.
+const NEW_OF_CURSOR: &str = "{\n  \"version\": 1\n}\n";
 
 /// The member that hooks are in.
 const HOOKS: &str = "hooks";
@@ -129,7 +132,7 @@ pub fn installed(text: &str) -> Result<Vec<InstalledHook>, Error> {
 
 /// Returns `true` if the settings turn off all hooks.
 pub fn are_hooks_off(text: &str, agent: Agent) -> Result<bool, Error> {
-    if matches!(agent, Agent::Codex | Agent::OpenCode | Agent::Cline) {
+    if matches!(agent, Agent::Codex | Agent::OpenCode | Agent::Cline | Agent::Cursor) {
         return Ok(false);
     }
     let root = parsed(text)?;
@@ -157,8 +160,17 @@ pub fn install_in(
 ) -> Result<Edited, Error> {
     match file.is_own {
         true => own::install(text, agent, file, program),
-        false => install(text.unwrap_or(NEW), agent, program),
+        false => install(text.unwrap_or(new_text(agent)), agent, program),
     }
+}
+
+fn new_text(agent: Agent) -> &'static str {
+    if agent == Agent::Cursor { NEW_OF_CURSOR } else { NEW }
+}
+
+/// Returns `true` for a text that has nothing but what a new file begins with.
+pub fn is_new(text: &str) -> bool {
+    text.is_empty() || [NEW, NEW_OF_CURSOR].contains(&text)
 }
 
 /// Takes our hooks out of a file of an agent: as [`uninstall`] does. A file of our own gets empty.
@@ -210,11 +222,15 @@ fn expect(text: &str, part: &Part<'_>, kind: JsonKind, what: &str) -> Result<(),
     }
 }
 
-/// Returns the entries of ours under an event, each with the place of its command.
+/// Returns the entries of ours under an event, each with the place of its command: in groups, or
+/// without them as in settings of Cursor.
 fn entries_of<'a>(event: &Json<'a>) -> Vec<(Guard, Json<'a>)> {
-    let groups = event.parts().into_iter();
-    let hooks = groups.filter_map(|group| group.value.member(HOOKS));
-    hooks.flat_map(|hooks| hooks.parts()).filter_map(|entry| ours(&entry.value)).collect()
+    let of_group = |group: &Part<'a>| {
+        let hooks = group.value.member(HOOKS).map(|hooks| hooks.parts()).unwrap_or_default();
+        let inner: Vec<_> = hooks.iter().filter_map(|entry| ours(&entry.value)).collect();
+        ours(&group.value).into_iter().chain(inner)
+    };
+    event.parts().iter().flat_map(of_group).collect()
 }
 
 /// Returns the command of an entry of ours, and its place.
@@ -236,11 +252,15 @@ fn hooks_of(root: &Json<'_>) -> Vec<InstalledHook> {
     found
 }
 
-/// Builds the group of one event, with one hook.
+/// Builds the group of one event, with one hook; for Cursor, which has no groups, the hook.
 fn group(agent: Agent, event: &str, command: &str) -> New {
     let text = |text: &str| New::Raw(quoted(text));
     let mut hook = Vec::new();
     hook.extend(agent.hook_name().map(|name| (quoted("name"), text(name))));
+    if agent == Agent::Cursor {
+        let limit = New::Raw(agent.time_limit(event).to_string());
+        return New::object(vec![(quoted("command"), text(command)), (quoted("timeout"), limit)]);
+    }
     hook.push((quoted("type"), text("command")));
     hook.push((quoted("command"), text(command)));
     hook.push((quoted("timeout"), New::Raw(agent.time_limit(event).to_string())));

@@ -42,6 +42,10 @@ fn of_event(event: &Json<'_>, text: &str) -> Left {
 /// created it.
 fn of_group(group: &Json<'_>, text: &str) -> Left {
     let kept = Left::AllBut(Vec::new());
+    // Cursor has no groups.
+    if ours(group).is_some() {
+        return Left::Nothing;
+    }
     match group.member(HOOKS) {
         Some(hooks) if hooks.kind() == JsonKind::Array => {
             without(&hooks, text, Emptied::Goes, |entry| match ours(&entry.value) {

@@ -273,3 +273,18 @@ fn hooks_that_are_off_are_seen() {
     assert!(off("{\"disableAllHooks\": true}", Agent::Copilot));
     assert!(!off("// no JSON", Agent::OpenCode));
 }
+
+#[test]
+fn settings_of_cursor_have_a_version_and_entries_without_groups() {
+    let file =
+        HookFile { path: "/h/hooks.json".into(), events: Agent::Cursor.events(), is_own: false };
+    let there = install_in(None, Agent::Cursor, &file, Path::new("/m")).unwrap().text;
+    let value = parsed_by_others(&there);
+    assert_eq!(value["version"], 1);
+    let command = "[ -x '/m' ] && '/m' agent hook cursor || echo '{\"continue\":true}'";
+    let entry = serde_json::json!([{"command": command, "timeout": 5}]);
+    assert_eq!(value["hooks"]["preToolUse"], entry);
+    assert_eq!(Guard::read(command).unwrap().agent, "cursor");
+    assert!(Guard::read("[ -x '/m' ] && '/m' agent hook cursor || :").is_none());
+    assert!(is_new(&uninstall(&there).unwrap().text));
+}

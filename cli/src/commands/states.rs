@@ -6,7 +6,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::command::{CliCommand, Examples, Needs, Run};
+use super::last::Last;
 use super::pointers;
+use crate::args::at_least_one;
 use crate::backend::Backend;
 use crate::error::{Failure, Result};
 use crate::output::{Out, excerpt, printable, words};
@@ -18,8 +20,8 @@ const EXCERPT: usize = 80;
 
 /// A checkpoint, and the value of the part there. A missing value is left out.
 #[derive(Serialize)]
-struct Line<'a> {
-    checkpoint: &'a CheckpointForm,
+struct Line {
+    checkpoint: CheckpointForm,
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<Value>,
 }
@@ -31,6 +33,10 @@ pub struct StatesArgs {
     pub address: String,
     /// A part of the state, as a JSON pointer: `/variables/score`. Default: `/variables`.
     pub pointer: Option<String>,
+    /// The last N checkpoints only. `-20` is `-n 20`.
+    #[arg(short = 'n', long, alias = "last", value_name = "N", value_parser = at_least_one,
+          allow_negative_numbers = true)]
+    pub limit: Option<usize>,
 }
 
 impl CliCommand for StatesArgs {
@@ -47,17 +53,17 @@ fn run(source: &dyn Backend, args: &StatesArgs, out: &mut Out) -> Result<()> {
     let has_messages = pointer.is_empty()
         || ["/messages", "/guidance"].iter().any(|part| pointer.starts_with(part));
     let messages = if has_messages { MessageRange::All } else { MessageRange::None };
-    let mut rows = Vec::new();
+    let (mut rows, mut lines) = (Last::new(args.limit), Last::new(args.limit));
     let (mut any, mut last) = (false, Value::Null);
     source.states(&point, messages, &mut |checkpoint, state| {
         let value = state.pointer(pointer).cloned();
         any |= value.is_some();
-        if out.json {
-            out.json(&Line { checkpoint: &checkpoint, value })?;
-        } else {
-            rows.push(row(&checkpoint, value.as_ref()));
-        }
         last = state;
+        match (out.json, args.limit) {
+            (false, _) => rows.push(row(&checkpoint, value.as_ref())),
+            (true, None) => out.json(&Line { checkpoint, value })?,
+            (true, Some(_)) => lines.push(Line { checkpoint, value }),
+        }
         Ok(())
     })?;
     if !any && !last.is_null() {
@@ -69,8 +75,10 @@ fn run(source: &dyn Backend, args: &StatesArgs, out: &mut Out) -> Result<()> {
             None => failure.hint(all),
         });
     }
+    let what = "checkpoint";
+    let rows = rows.end(what);
     match rows.is_empty() {
-        _ if out.json => Ok(()),
+        _ if out.json => Ok(lines.end(what).iter().try_for_each(|line| out.json(line))?),
         true => Ok(out.line("no checkpoints")?),
         false => Ok(out.table(&["POINT", "LABEL", "VALUE"], &rows)?),
     }

@@ -1,17 +1,23 @@
-//! `stats`: counts and sizes of the store, or of a user's tasks.
+//! `stats`: counts and sizes of the store, of a user's tasks, or the tokens and cost of tasks.
 
 use milepost_api::{TaskStatsForm, UserForm};
 use serde_json::json;
 
 use super::command::{CliCommand, Examples, Needs, Run};
+use super::usage::{Counted, UsageGroup, usage};
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::{Out, count, printable, size, words};
 
-/// Print counts and sizes of the store, or of a user's tasks.
+/// Print counts and sizes of the store, or tokens and cost of tasks.
 #[derive(Debug, clap::Args)]
 pub struct StatsArgs {
-    /// Print the size of each task of this user.
+    /// Print the tokens and cost of this task; in a name, `*` matches any text.
+    pub task: Option<String>,
+    /// Print tokens and cost by model, day or task. Default of a task: by model.
+    #[arg(long, value_name = "GROUP")]
+    pub by: Option<UsageGroup>,
+    /// Only tasks of this user. Without `--by`, prints the size of each.
     #[arg(long)]
     pub user: Option<String>,
 }
@@ -22,9 +28,11 @@ impl CliCommand for StatsArgs {
 }
 
 fn run(source: &dyn Backend, args: &StatsArgs, out: &mut Out) -> Result<()> {
-    match &args.user {
-        Some(user) => of_user(source, user, out),
-        None => of_store(source, out),
+    let (task, user) = (args.task.as_deref(), args.user.as_deref());
+    match (args.by.or(task.map(|_| UsageGroup::Model)), user) {
+        (Some(by), user) => usage(source, Counted { task, user }, by, out),
+        (None, Some(user)) => of_user(source, user, out),
+        (None, None) => of_store(source, out),
     }
 }
 

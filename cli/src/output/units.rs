@@ -9,9 +9,18 @@ use serde_json::Value;
 /// The time zone of times shown to people; UTC until it is set.
 static ZONE: OnceLock<TimeZone> = OnceLock::new();
 
-/// Shows times to people in the zone of `TZ`, or of the system, from now on.
-pub fn show_local_times() {
-    let _ = ZONE.set(TimeZone::system());
+/// Shows times to people in the zone of `TZ`, or of the system, from now on. Returns the reason if
+/// there is none: then times stay in UTC.
+pub fn show_local_times() -> Result<(), String> {
+    let zone = TimeZone::try_system().map_err(|_| {
+        let named = std::env::var("TZ").unwrap_or_default();
+        match named.is_empty() {
+            true => "the time zone of the system is not known".to_owned(),
+            false => format!("TZ is `{named}`, which is no time zone"),
+        }
+    })?;
+    let _ = ZONE.set(zone);
+    Ok(())
 }
 
 /// Returns a number that may exceed 2^53 as a JSON string.

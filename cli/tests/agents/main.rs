@@ -41,6 +41,7 @@ fn kinds(home: &AgentHome) -> Vec<String> {
         AgentEventKind::Prompt { .. } => "prompt".to_owned(),
         AgentEventKind::BeforeTool { tool, .. } => format!("before {tool}"),
         AgentEventKind::AfterTool { tool, .. } => format!("after {tool}"),
+        AgentEventKind::Answered { .. } => "answered".to_owned(),
         AgentEventKind::TurnEnded { .. } => "turn ended".to_owned(),
         AgentEventKind::SubagentStarted { .. } => "sub-agent started".to_owned(),
         AgentEventKind::SubagentEnded { .. } => "sub-agent ended".to_owned(),

@@ -1,26 +1,23 @@
 //! Turns: texts, calls, and their results.
 
+mod open;
+
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use milepost_codec::{
-    Body, CheckpointMarked, MarkCause, MarkStatus, Message, Offset, ToolCalled, ToolReturned,
-    bounded,
-};
+use milepost_codec::{Body, CheckpointMarked, MarkCause, MarkStatus, Message, Offset, bounded};
 use milepost_replay::Event;
 use serde::Serialize;
 
-use crate::command::{failure_line, result_line};
+pub use self::open::passed;
+use self::open::{Open, call_of};
 use crate::items::Items;
 use crate::meaning::meaning;
 use crate::row::{ONCE, once};
-use crate::text::{Line, TEXT_MAX, arguments, first_line};
-use crate::usage::{Usage, UsageSum};
+use crate::text::{Line, TEXT_MAX, first_line};
+use crate::usage::Usage;
 
 /// The role of the messages that begin turns.
 const ASSISTANT: &str = "assistant";
-
-/// Number of calls of a turn among which a result finds its own.
-const CALLS_OPEN: usize = 64;
 
 /// Maximum number of calls of a turn that are kept.
 const CALLS_MAX: usize = 1000;
@@ -74,7 +71,7 @@ pub struct TurnMark {
 }
 
 /// One line of a run. All texts are on one line of at most [`TEXT_MAX`](crate::TEXT_MAX)
-/// characters; the events have the whole.
+/// characters, or as many as [`Turns::within`] was told; the events have the whole.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Turn {
@@ -152,22 +149,12 @@ impl Turn {
 /// assert_eq!(turn.failed.as_deref(), Some("2 fail"));
 /// # Ok::<(), milepost_replay::Error>(())
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Turns {
+    text_max: usize,
     open: Option<Open>,
     /// The step that has begun and not ended.
     step: Option<CurrentStep>,
-}
-
-/// A turn whose end is not known.
-#[derive(Debug, Clone, Default)]
-struct Open {
-    turn: Turn,
-    usage: UsageSum,
-    /// The last event with a text.
-    said_at: Option<Offset>,
-    /// Set if its step has ended: only a mark may follow.
-    is_over: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -177,7 +164,18 @@ struct CurrentStep {
     turns: u64,
 }
 
+impl Default for Turns {
+    fn default() -> Self {
+        Self::within(TEXT_MAX)
+    }
+}
+
 impl Turns {
+    /// Divides events into turns whose texts have at most this many characters.
+    pub fn within(text_max: usize) -> Self {
+        Self { text_max, open: None, step: None }
+    }
+
     /// Adds the next event. Returns the turn that ended before it, if one did.
     pub fn add(&mut self, event: &Event) -> Option<Turn> {
         let Some(body) = &event.body else {
@@ -194,7 +192,7 @@ impl Turns {
             }
             Body::Message(message) if message.role == ASSISTANT => self.said(event, message),
             Body::Message(message) => {
-                let heard = content(message);
+                let heard = self.content(message);
                 self.inside(event, |open| open.turn.heard = Some(heard))
             }
             Body::ToolCalled(called) => {
@@ -202,7 +200,7 @@ impl Turns {
                     true => None,
                     false => self.begin_behind(event),
                 };
-                let call = call_of(called, event);
+                let call = call_of(called, event, self.text_max);
                 self.inside(event, |open| {
                     open.takes_until(event);
                     let so_far = open.turn.calls_digest;
@@ -216,7 +214,8 @@ impl Turns {
                 ended
             }
             Body::ToolReturned(returned) => {
-                self.inside(event, |open| open.returned(event, returned))
+                let text_max = self.text_max;
+                self.inside(event, |open| open.returned(event, returned, text_max))
             }
             Body::StepFinished(finished) => {
                 let metrics = finished.metrics.iter().map(|(name, value)| (name.clone(), value.0));
@@ -228,7 +227,7 @@ impl Turns {
                 })
             }
             Body::StepFailed(failed) => {
-                let error = Line::new().add(first_line(&failed.error)).end();
+                let error = Line::within(self.text_max).add(first_line(&failed.error)).end();
                 self.step_over(event, failed.step, |turn| turn.failed = Some(error))
             }
             Body::CheckpointMarked(mark) => self.marked(event, mark),
@@ -238,7 +237,7 @@ impl Turns {
                 self.end()
             }
             Body::Application(application) if application.name == ONCE => {
-                let once = once(event, application);
+                let once = once(event, application, self.text_max);
                 self.inside(event, |open| {
                     open.turn.heard.get_or_insert(once);
                 })
@@ -307,7 +306,7 @@ impl Turns {
     pub(crate) fn before_open(&self) -> Self {
         let step = self.step.clone();
         let step = step.map(|step| CurrentStep { turns: step.turns.saturating_sub(1), ..step });
-        Self { open: None, step }
+        Self { step, ..Self::within(self.text_max) }
     }
 
     /// Returns `true` if the open turn has the event at an offset as its last.
@@ -372,18 +371,24 @@ impl Turns {
             true => None,
             false => self.begin_behind(event),
         };
-        let said = content(message);
+        let said = self.content(message);
+        let text_max = self.text_max;
         let whole = message.content.as_ref().map(|content| digest(&content.text()));
         self.inside(event, |open| {
             open.said_at = Some(event.offset);
             open.turn.said = match open.turn.said.take().filter(|_| goes_on) {
-                Some(before) => Some(Line::new().add(&before).add(" ").add(&said).end()),
+                Some(before) => Some(Line::within(text_max).add(&before).add(" ").add(&said).end()),
                 None => Some(said),
             };
             open.turn.said_digest = digest(&(open.turn.said_digest, whole));
             open.takes_until(event);
         });
         ended
+    }
+
+    fn content(&self, message: &Message) -> String {
+        let line = |content| Line::within(self.text_max).add_json(content).end();
+        message.content.as_ref().map(line).unwrap_or_default()
     }
 
     /// Ends a step. One without a turn, of a program that records only the ends of its steps, has
@@ -425,53 +430,6 @@ impl Turns {
     }
 }
 
-impl Open {
-    /// Extends the turn to an event.
-    fn reach(&mut self, event: &Event) {
-        self.turn.next = event.offset.saturating_add(1);
-    }
-
-    /// Extends the time of the turn to an event of its own.
-    fn takes_until(&mut self, event: &Event) {
-        self.turn.took_us = passed(self.turn.time_us, event.header.time_us);
-    }
-
-    fn returned(&mut self, event: &Event, returned: &ToolReturned) {
-        let output = returned.output.as_ref();
-        let result = output.map(result_line);
-        if !returned.ok {
-            self.turn.failed = Some(failure_line(output));
-        }
-        let id = bounded(&returned.call, NAME);
-        let calls = self.turn.calls.iter_mut().rev().take(CALLS_OPEN);
-        // A result whose call is in another turn belongs to that.
-        if let Some(call) = calls.into_iter().find(|call| call.call == id) {
-            call.ok = Some(returned.ok);
-            call.result = result;
-            call.took_us = passed(call.time_us, event.header.time_us);
-            self.takes_until(event);
-        }
-    }
-}
-
-/// Returns the time between two stamps, if they differ: some imports give all events the same.
-pub fn passed(from_us: u64, to_us: u64) -> Option<u64> {
-    to_us.checked_sub(from_us).filter(|time| *time > 0)
-}
-
-fn call_of(called: &ToolCalled, event: &Event) -> TurnCall {
-    TurnCall {
-        call: bounded(&called.call, NAME).to_owned(),
-        tool: bounded(&called.tool, NAME).to_owned(),
-        arguments: arguments(&called.arguments),
-        ok: None,
-        result: None,
-        took_us: None,
-        at: event.offset,
-        time_us: event.header.time_us,
-    }
-}
-
 /// Returns `true` for no calls.
 fn is_none(calls: &u64) -> bool {
     *calls == 0
@@ -482,13 +440,6 @@ fn digest(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()
-}
-
-fn content(message: &Message) -> String {
-    match &message.content {
-        Some(content) => Line::new().add_json(content).end(),
-        None => String::new(),
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 use milepost_codec::{
     Application, Float, Header, Json, LineageId, MarkCause, PatchForm, PromptChanged, StepFailed,
-    StepFinished, StepStarted, VariablesPatched,
+    StepFinished, StepStarted, ToolCalled, ToolReturned, VariablesPatched,
 };
 use proptest::prelude::*;
 use serde_json::json;

@@ -160,3 +160,95 @@ fn documents_of_cline_without_a_session_or_a_tool_say_so() {
         assert_eq!(read_json(Agent::Cline, &document), Document::Ignored(why), "{document}");
     }
 }
+
+/// A document of Cursor, as its command sends one.
+fn cursor(event: &str, more: Value) -> Value {
+    let document = json!({
+        "conversation_id": "4c84-cursor", "generation_id": "gen-3", "model": "composer-2",
+        "hook_event_name": event, "cursor_version": "3.1.17", "user_email": null,
+        "workspace_roots": ["/srv/shop", "/srv/other"], "transcript_path": null,
+    });
+    with(document, more)
+}
+
+#[test]
+fn documents_of_cursor_are_read_by_their_own_names() {
+    let kind = |name: &str, more| taken(Agent::Cursor, &cursor(name, more)).kind;
+    let prompt = taken(Agent::Cursor, &cursor("beforeSubmitPrompt", json!({"prompt": "mend it"})));
+    assert_eq!(
+        (prompt.session.as_str(), prompt.prompt_id.as_deref()),
+        ("4c84-cursor", Some("gen-3"))
+    );
+    assert_eq!(prompt.folder.unwrap().to_str(), Some("/srv/shop"));
+    assert_eq!(prompt.kind, AgentEventKind::Prompt { text: "mend it".into() });
+    let (call, tool) = (Some("call_1\nctc_1".to_owned()), "Shell".to_owned());
+    let input = Some(r#"{"command":"date","cwd":""}"#.to_owned());
+    let given = json!({
+        "tool_name": "Shell", "tool_use_id": "call_1\nctc_1", "cwd": "",
+        "tool_input": {"command": "date", "cwd": ""},
+    });
+    assert_eq!(
+        kind("preToolUse", given.clone()),
+        AgentEventKind::BeforeTool { call: call.clone(), tool: tool.clone(), input: input.clone() }
+    );
+    for (output, result, is_failed) in [
+        (json!("{\"exitCode\":0}"), "{\"exitCode\":0}", false),
+        (json!("{\"exitCode\":2}"), "{\"exitCode\":2}", true),
+        (json!("{\"success\":false}"), "{\"success\":false}", true),
+        (json!("3 files"), "\"3 files\"", false),
+        (json!({"stdout": "x"}), "{\"stdout\":\"x\"}", false),
+    ] {
+        let more = with(given.clone(), json!({ "tool_output": output, "duration": 36.841 }));
+        let (call, tool, input) = (call.clone(), tool.clone(), input.clone());
+        let result = Some(result.to_owned());
+        let after = AgentEventKind::AfterTool { call, tool, input, result, is_failed };
+        assert_eq!(kind("postToolUse", more), after);
+    }
+    let more = with(given, json!({"error_message": "denied", "failure_type": "permission_denied"}));
+    let result = Some("\"denied\"".to_owned());
+    let failed = AgentEventKind::AfterTool { call, tool, input, result, is_failed: true };
+    assert_eq!(kind("postToolUseFailure", more), failed);
+    let said = AgentEventKind::Answered { text: "done".into() };
+    assert_eq!(kind("afterAgentResponse", json!({"text": "done"})), said);
+    let stop = json!({"status": "completed", "loop_count": 0});
+    assert_eq!(kind("stop", stop), AgentEventKind::TurnEnded { answer: None });
+    let cause = Some("auto".to_owned());
+    assert_eq!(
+        kind("preCompact", json!({"trigger": "auto"})),
+        AgentEventKind::Compaction { cause }
+    );
+    let child =
+        json!({"parent_conversation_id": "4c84-parent", "subagent_id": "s-1", "summary": "ok"});
+    let child = taken(Agent::Cursor, &cursor("subagentStop", child));
+    assert_eq!((child.session.as_str(), child.subagent.as_deref()), ("4c84-parent", Some("s-1")));
+    let answer = Some("ok".to_owned());
+    assert_eq!(child.kind, AgentEventKind::SubagentEnded { session_file: None, answer });
+    let ended = kind("sessionEnd", json!({"reason": "window_close", "session_id": "4c84-cursor"}));
+    assert_eq!(ended, AgentEventKind::SessionEnded { cause: Some("window_close".into()) });
+    let back = json!({"session_id": "4c84-cursor", "hook_event_name": GOING_BACK});
+    assert_eq!(taken(Agent::Cursor, &back).kind, AgentEventKind::GoingBack);
+}
+
+#[test]
+fn a_document_of_cursor_is_recorded_by_its_own_hooks_only() {
+    let document = cursor("sessionStart", json!({"session_id": "4c84-cursor"}));
+    let ignored = Document::Ignored(IgnoredDocument::OfCursor);
+    assert_eq!(read_json(Agent::ClaudeCode, &document), ignored);
+    assert!(is_of_cursor(document.to_string().as_bytes()));
+    for other in [
+        json!({"session_id": "s", "prompt": "what is \"cursor_version\"?"}),
+        json!({"session_id": "s", "tool_input": {"cursor_version": "1"}}),
+        json!(["cursor_version"]),
+    ] {
+        assert!(!is_of_cursor(other.to_string().as_bytes()), "{other}");
+    }
+    for (document, why) in [
+        (json!({"hook_event_name": "stop", "cursor_version": "3"}), IgnoredDocument::NoSession),
+        (cursor("preToolUse", json!({})), IgnoredDocument::NoTool),
+        (cursor("beforeSubmitPrompt", json!({"prompt": " "})), IgnoredDocument::NoPrompt),
+        (cursor("afterFileEdit", json!({})), IgnoredDocument::OtherEvent),
+        (cursor("afterAgentResponse", json!({"text": ""})), IgnoredDocument::OtherEvent),
+    ] {
+        assert_eq!(read_json(Agent::Cursor, &document), Document::Ignored(why), "{document}");
+    }
+}

@@ -41,6 +41,10 @@ pub struct AgentInstall {
     pub also: Vec<std::path::PathBuf>,
 }
 
+/// Note about an agent of which no version was tried.
+pub(super) const UNTRIED: &str =
+    "no version of it was tried with Milepost: the hooks follow its documentation";
+
 /// The name of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum AgentName {
@@ -52,6 +56,7 @@ pub enum AgentName {
     #[value(name = "opencode")]
     OpenCode,
     Cline,
+    Cursor,
 }
 
 impl From<AgentName> for Agent {
@@ -64,6 +69,7 @@ impl From<AgentName> for Agent {
             AgentName::Copilot => Self::Copilot,
             AgentName::OpenCode => Self::OpenCode,
             AgentName::Cline => Self::Cline,
+            AgentName::Cursor => Self::Cursor,
         }
     }
 }
@@ -101,12 +107,23 @@ pub fn install(args: &AgentInstall, out: &mut Out) -> Result<()> {
             let text = "no agent is found: neither a folder of one in your home nor its program";
             return Err(Failure::new(text).hint("`milepost agent install NAME` needs none of them"));
         }
+        agents.retain(|agent| match agent.tried_version() {
+            Some(_) => true,
+            None => {
+                let name = agent.name();
+                note(&format!("{name}: {UNTRIED}; its name in place of --all installs them"));
+                false
+            }
+        });
     }
     let edit = |agent: Agent, file: &HookFile, text: Option<&str>| {
         settings::install_in(text, agent, file, &program)
     };
     let planned = planned(&environment, args, (&agents, false), edit)?;
     for one in &planned {
+        if one.agent.tried_version().is_none() && !args.all {
+            note(&format!("{}: {UNTRIED}", one.agent.name()));
+        }
         for file in &one.files {
             if settings::are_hooks_off(&file.edited.text, one.agent)? {
                 let shown = file.file.path().display();
@@ -279,7 +296,7 @@ impl PlannedFile {
 
     fn write(&self, verb: Verb, state: &Path) -> Result<SettingsWritten> {
         let text = self.edited.text.as_str();
-        let is_whole = verb == Verb::Uninstall && (text == settings::NEW || text.is_empty());
+        let is_whole = verb == Verb::Uninstall && settings::is_new(text);
         Ok(self.file.replace(text, is_whole, state)?)
     }
 }

@@ -22,7 +22,7 @@ const STEP: Duration = Duration::from_millis(5);
 const AGAIN: Duration = Duration::from_millis(200);
 
 /// Variables that a daemon is started with. Agents have secrets in others.
-const VARIABLES: [&str; 15] = [
+const VARIABLES: [&str; 16] = [
     "HOME",
     "PATH",
     "USER",
@@ -38,6 +38,7 @@ const VARIABLES: [&str; 15] = [
     "QWEN_HOME",
     "COPILOT_HOME",
     "CLINE_DIR",
+    "CURSOR_CONFIG_DIR",
 ];
 
 /// Has the daemon of the document's project record it; starts the daemon if there is none. `None`

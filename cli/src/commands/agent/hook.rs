@@ -9,11 +9,12 @@ use std::io::Write as _;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use milepost::clock::{Clock as _, SystemClock};
+use milepost_agents::documents::is_of_cursor;
 use milepost_agents::{Agent, HOOK_WAIT, HookCall, HookTimes, PROJECTS, Spool, TimedHook};
 use milepost_api::HookTakenForm;
 use milepost_workspace::PathBytes;
@@ -51,11 +52,12 @@ pub(super) fn take(name: &str) {
     std::panic::set_hook(Box::new(|_| {}));
     hold_signals();
     let agent = Agent::of_name(name);
+    let of_cursor = Arc::new(AtomicBool::new(false));
     let begin = SystemClock.now_us();
     let said = Arc::new(Mutex::new(None));
-    let (own, to) = (name.to_owned(), Arc::clone(&said));
+    let (own, to, is_other) = (name.to_owned(), Arc::clone(&said), Arc::clone(&of_cursor));
     within(LIMIT, move || {
-        let taken = keep(&own);
+        let taken = keep(&own, &is_other);
         if let Ok(mut to) = to.lock() {
             *to = taken;
         }
@@ -63,11 +65,14 @@ pub(super) fn take(name: &str) {
     let taken = said.lock().ok().and_then(|mut said| said.take());
     let Some(agent) = agent else { return };
     let say = taken.as_ref().and_then(|taken| taken.say.as_deref());
-    let answer = agent.answer(say);
+    let is_of_cursor = of_cursor.load(Ordering::SeqCst);
+    let answer = if is_of_cursor { Agent::Cursor } else { agent }.answer(say);
     // The agent may not read it.
     let mut stdout = std::io::stdout();
     let _ = stdout.write_all(answer.as_bytes()).and_then(|()| stdout.flush());
-    note_time(agent, begin, taken.is_some());
+    if !is_of_cursor {
+        note_time(agent, begin, taken.is_some());
+    }
 }
 
 /// Notes how long the agent waited, for `agent status`.
@@ -89,10 +94,15 @@ fn hold_signals() {
 }
 
 /// Reads the document and has it recorded, or puts it into the spool. Returns the answer of the
-/// daemon that took it.
-fn keep(name: &str) -> Option<HookTakenForm> {
+/// daemon that took it. A document that Cursor gives to the hook of another agent is not kept:
+/// `is_other` is set.
+fn keep(name: &str, is_other: &AtomicBool) -> Option<HookTakenForm> {
     let (payload, is_cut) = document(std::io::stdin(), READ_LIMIT);
     if payload.is_empty() {
+        return None;
+    }
+    if Agent::of_name(name) != Some(Agent::Cursor) && is_of_cursor(&payload) {
+        is_other.store(true, Ordering::SeqCst);
         return None;
     }
     let call = HookCall { agent: name.to_owned(), time_us: SystemClock.now_us(), payload, is_cut };

@@ -11,6 +11,7 @@ use milepost_agents::{
 use milepost_api::Big;
 use serde_json::{Value, json};
 
+use super::change::UNTRIED;
 use super::project::{environment, project};
 use super::version;
 use crate::error::{Failure, Result, UNMET};
@@ -194,8 +195,11 @@ impl Seen {
 
     /// Returns a line about a version that Milepost was not tried with.
     fn untried(&self) -> Option<String> {
-        let tried = self.agent.tried_version();
-        let version = self.version.as_deref().filter(|version| *version != tried)?;
+        let version = self.version.as_deref();
+        let Some(tried) = self.agent.tried_version() else {
+            return self.is_found.then(|| UNTRIED.to_owned());
+        };
+        let version = version.filter(|version| *version != tried)?;
         Some(format!("{version} is not tried: Milepost is tested with {tried}"))
     }
 

@@ -2,6 +2,7 @@
 
 use milepost::reading::row;
 use milepost_api::{EventForm, PointForm};
+use milepost_reading::row_within;
 
 use crate::backend::event_of;
 use crate::commands::show;
@@ -51,10 +52,10 @@ impl<'a> Entry<'a> {
         };
         let offset = format!("{:>width$}", format!("@{}", event.offset), width = self.width);
         let taken = taken + offset.len() + time.len() + KIND_WIDTH + 6;
-        let row = row(&event_of(event.clone()));
+        let event = event_of(event.clone());
         let row = match out.is_terminal() {
-            true => fitted(&row, out.columns().saturating_sub(taken)),
-            false => printable(&row).into_owned(),
+            true => fitted(&row(&event), out.columns().saturating_sub(taken)),
+            false => printable(&row_within(&event, usize::MAX)).into_owned(),
         };
         let (kind, time) = (out.style(Style::Name, &kind), out.style(Style::Dim, &time));
         format!("{offset}  {time}  {kind}  {row}").trim_end().to_owned()

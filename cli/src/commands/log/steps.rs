@@ -1,8 +1,9 @@
 //! A run as a person reads it: a line a turn, and a line for what was said between them.
 
-use milepost::reading::{Turn, Turns, row};
+use milepost::reading::{TEXT_MAX, Turn, Turns};
 use milepost::{Body, Event};
 use milepost_api::PointForm;
+use milepost_reading::row_within;
 
 use super::walk::Walk;
 use crate::backend::{Backend, event_of};
@@ -43,6 +44,11 @@ impl LineLayout {
     pub fn of(out: &Out, stamps: bool) -> Self {
         Self { columns: out.limit(), now_us: now_us(), stamps }
     }
+
+    /// Returns the most characters of a text.
+    fn text_max(&self) -> usize {
+        if self.columns == usize::MAX { usize::MAX } else { TEXT_MAX }
+    }
 }
 
 /// Prints the last turns before a point, newest first or oldest first.
@@ -62,7 +68,7 @@ pub fn run(
     let mut walk = Walk::new(source, point, begin..point.offset.0);
     let mut kept = Vec::new();
     while left > 0 {
-        let entries = segment(&mut walk, left)?;
+        let entries = segment(&mut walk, left, layout)?;
         if entries.is_empty() {
             break;
         }
@@ -94,7 +100,7 @@ fn forwards(
     layout: &LineLayout,
     out: &mut Out,
 ) -> Result<()> {
-    let mut entries = Entries::default();
+    let mut entries = Entries::within(layout.text_max());
     source.events(point, begin..point.offset.0, &mut |event| {
         entries.add(&event_of(event));
         entries.ready.drain(..).try_for_each(|entry| entry.print(layout, out))
@@ -107,7 +113,7 @@ fn forwards(
 }
 
 /// Reads events backwards to the beginning of a step, and returns their lines, oldest first.
-fn segment(walk: &mut Walk<'_>, wanted: u64) -> Result<Vec<Entry>> {
+fn segment(walk: &mut Walk<'_>, wanted: u64, layout: &LineLayout) -> Result<Vec<Entry>> {
     let mut events = Vec::new();
     while let Some(event) = walk.next(wanted.saturating_mul(8))? {
         let begins = matches!(&event.body, Some(Body::StepStarted(_)));
@@ -116,15 +122,15 @@ fn segment(walk: &mut Walk<'_>, wanted: u64) -> Result<Vec<Entry>> {
             break;
         }
     }
-    let mut entries = Entries::default();
+    let mut entries = Entries::within(layout.text_max());
     events.iter().rev().for_each(|event| entries.add(event));
     entries.end();
     Ok(entries.ready)
 }
 
 /// Events, divided into lines.
-#[derive(Default)]
 struct Entries {
+    text_max: usize,
     turns: Turns,
     ready: Vec<Entry>,
     /// Set once there was a line.
@@ -132,13 +138,17 @@ struct Entries {
 }
 
 impl Entries {
+    fn within(text_max: usize) -> Self {
+        Self { text_max, turns: Turns::within(text_max), ready: Vec::new(), has_told: false }
+    }
+
     fn add(&mut self, event: &Event) {
         let ended = self.turns.add(event);
         let is_in = |turn: &Turn| turn.next == event.offset.saturating_add(1);
         let inside = ended.as_ref().is_some_and(is_in) || self.turns.reaches(event.offset);
         self.ready.extend(ended.map(|turn| Entry::Turn(Box::new(turn))));
         if !inside && is_told(event) {
-            let text = format!("{}{}", prefix(event), row(event));
+            let text = format!("{}{}", prefix(event), row_within(event, self.text_max));
             self.ready.push(Entry::Between(event.header.time_us, text));
         }
         self.has_told |= !self.ready.is_empty();
@@ -278,7 +288,7 @@ mod tests {
     use crate::output::{When, width};
 
     fn entries(bodies: Vec<Body>) -> Vec<Entry> {
-        let mut entries = Entries::default();
+        let mut entries = Entries::within(TEXT_MAX);
         for (offset, body) in (0..).zip(bodies) {
             let header = Header { time_us: offset * 1_000_000, ..Header::default() };
             let lineage = LineageId(0);

@@ -63,7 +63,9 @@ impl NewSession {
             Agent::Codex => Format::Codex,
             Agent::GeminiCli => Format::GeminiCli,
             Agent::QwenCode => Format::QwenCode,
-            Agent::Copilot | Agent::OpenCode | Agent::Cline => return Err(no_file(agent.name())),
+            Agent::Copilot | Agent::OpenCode | Agent::Cline | Agent::Cursor => {
+                return Err(no_file(agent.name()));
+            }
         };
         let mut file = SessionFile::new(format, &id).ok_or_else(|| no_file(agent.name()))?;
         // A store may name any path.
@@ -122,7 +124,7 @@ fn next_to(agent: Agent, old: &Path, session: &str, id: &str) -> Option<PathBuf>
         Agent::ClaudeCode | Agent::QwenCode => format!("{id}.jsonl"),
         Agent::Codex => replaced(session, id)?,
         Agent::GeminiCli => replaced(session.get(..ID_PART)?, id.get(..ID_PART)?)?,
-        Agent::Copilot | Agent::OpenCode | Agent::Cline => return None,
+        Agent::Copilot | Agent::OpenCode | Agent::Cline | Agent::Cursor => return None,
     };
     Some(old.with_file_name(name))
 }

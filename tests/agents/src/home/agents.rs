@@ -42,7 +42,7 @@ pub(super) fn session_folders(agent: Agent) -> &'static [&'static str] {
         Agent::GeminiCli => &["tmp"],
         Agent::QwenCode => &["projects"],
         Agent::Copilot => &["session-state"],
-        Agent::OpenCode | Agent::Cline => &[],
+        Agent::OpenCode | Agent::Cline | Agent::Cursor => &[],
     }
 }
 
@@ -73,7 +73,8 @@ pub(super) fn write_settings(home: &AgentHome) {
             // It adds this to settings without it.
             fs::write(folder.join("settings.json"), "{\n  \"$version\": 4\n}").unwrap();
         }
-        Agent::Copilot => {}
+        // Cursor comes from no registry: its hooks are called without it.
+        Agent::Copilot | Agent::Cursor => {}
         Agent::OpenCode => {
             let base = format!("{}/v1", home.model_url());
             let provider = json!({
@@ -159,6 +160,9 @@ pub(super) fn prompt(home: &AgentHome, session: Option<&str>, prompt: &str) -> C
             command.env("CLINE_HUB_PORT", free_port().to_string());
             command.env("CLINE_TELEMETRY_DISABLED", "1");
             command.args(session.map(|id| format!("--id={id}"))).arg(prompt);
+        }
+        Agent::Cursor => {
+            command.args(session.map(|id| format!("--resume={id}"))).args(["-p", prompt]);
         }
     }
     command
