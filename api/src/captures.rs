@@ -43,6 +43,36 @@ pub struct CapturedForm {
     pub recovered: Option<RecoveredFolder>,
 }
 
+/// State of the folder of a task. Without a capture or restore since the store was opened, it is
+/// `idle`, and the other fields are `null`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct WorkspaceStateForm {
+    /// The task.
+    pub task: String,
+    /// `idle`, `creating` while it is captured, `restoring`, or `error` if the last one failed.
+    pub state: String,
+    /// The state before.
+    pub before: Option<String>,
+    /// The folder.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    pub folder: Option<PathBytes>,
+    /// The time of the change: RFC 3339, UTC.
+    pub since: Option<String>,
+    /// Microseconds since the Unix epoch.
+    pub since_us: Option<Big>,
+    /// Number of files that the operation that ended examined.
+    pub files: Option<Big>,
+    /// Their total size in bytes.
+    pub bytes: Option<Big>,
+    /// Number of files that were read.
+    pub read: Option<Big>,
+    /// Duration of the operation in microseconds.
+    pub took_us: Option<Big>,
+    /// The reason of a failure.
+    pub error: Option<String>,
+}
+
 /// Paths that a capture left out, and the capture before did not: by the default list, with their
 /// number and sizes, and by their size.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -74,6 +74,7 @@ pub use call::Described;
 pub use call::{AcceptedConditions, Call, Effect, Method, NoQuery, RequestBody};
 pub use captures::{
     CapturedForm, FolderForm, FoldersForm, LeftOutForm, LeftOutPath, RecoveredFolder,
+    WorkspaceStateForm,
 };
 pub use changes::{ChangeForm, ChangesForm};
 pub use checkpoints::{CheckpointForm, PinForm, UnmarkedForm};

@@ -28,6 +28,8 @@ export type Restored = Forms["RestoredForm"];
 export type Difference = Forms["ChangesForm"];
 /** The numbers of the store, or of one user's tasks. */
 export type Stats = Forms["StatsForm"];
+/** The state of the folder of a task: idle, captured, restored, or the reason of a failure. */
+export type WorkspaceState = Forms["WorkspaceStateForm"];
 /** The target of a restore, and its scope. */
 export type RestoreRequest = Forms["RestoreRequest"];
 /** A checkpoint to mark. */
@@ -69,6 +71,8 @@ export interface CheckpointService {
   checkpoint(id: string, options?: ReadOptions): Promise<Checkpoint>;
   /** Returns all lineages of a task. */
   lineages(task: string, options?: ReadOptions): Promise<Lineage[]>;
+  /** Returns the state of the folder of a task. */
+  workspace(task: string, options?: ReadOptions): Promise<WorkspaceState>;
   /** Returns the differences from the state at one address to the state at another. */
   difference(from: string, to: string, options?: ReadOptions): Promise<Difference>;
   /** Returns the effects of a restore without changing anything. */
@@ -142,6 +146,15 @@ export function createCheckpointService(options: CheckpointServiceOptions): Chec
         }),
       );
       return items;
+    },
+
+    async workspace(task, { signal } = {}) {
+      return answer(
+        client.GET("/v1/tasks/{task}/workspace", {
+          params: { path: { task: segment(task) } },
+          signal: signal ?? null,
+        }),
+      );
     },
 
     async difference(from, to, { signal } = {}) {

@@ -1164,6 +1164,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tasks/{task}/workspace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns the state of the folder of a task: idle, being captured, being restored, or the reason
+         *     why the last of these failed. As an event stream it begins with the state, and has each change
+         *     that lasts a quarter of a second.
+         */
+        get: operations["workspace"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/verify": {
         parameters: {
             query?: never;
@@ -3730,6 +3751,29 @@ export interface components {
             states?: boolean;
             /** @description One task. Default: the whole store. */
             task?: string | null;
+        };
+        /**
+         * @description State of the folder of a task. Without a capture or restore since the store was opened, it is
+         *     `idle`, and the other fields are `null`.
+         */
+        WorkspaceStateForm: {
+            /** @description The state before. */
+            before?: string | null;
+            bytes?: null | components["schemas"]["Big"];
+            /** @description The reason of a failure. */
+            error?: string | null;
+            files?: null | components["schemas"]["Big"];
+            /** @description The folder. */
+            folder?: string | null;
+            read?: null | components["schemas"]["Big"];
+            /** @description The time of the change: RFC 3339, UTC. */
+            since?: string | null;
+            since_us?: null | components["schemas"]["Big"];
+            /** @description `idle`, `creating` while it is captured, `restoring`, or `error` if the last one failed. */
+            state: string;
+            /** @description The task. */
+            task: string;
+            took_us?: null | components["schemas"]["Big"];
         };
     };
     responses: never;
@@ -10324,6 +10368,91 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    workspace: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description `application/json`: the state now; `text/event-stream`: the state as it changes */
+                Accept?: string | null;
+            };
+            path: {
+                /** @description The task's id */
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspaceStateForm"];
+                    "text/event-stream": string;
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;

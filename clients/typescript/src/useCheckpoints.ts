@@ -44,6 +44,7 @@ export const checkpointKeys = {
     [...checkpointKeys.points(), "plan", request] as const,
   difference: (from: string | undefined, to: string | undefined) =>
     [...checkpointKeys.points(), "difference", from, to] as const,
+  workspace: (task: string) => [...checkpointKeys.task(task), "workspace"] as const,
   stats: () => [...checkpointKeys.all, "stats"] as const,
 };
 
@@ -124,6 +125,21 @@ export function useDifference(from: string | undefined, to: string | undefined) 
       from === undefined || to === undefined
         ? skipToken
         : ({ signal }) => service.difference(from, to, { signal }),
+    retry,
+  });
+}
+
+/**
+ * Returns the state of the folder of a task, and asks again: each half second while it is captured
+ * or restored, each five seconds otherwise.
+ */
+export function useWorkspace(task: string) {
+  const service = useCheckpointService();
+  return useQuery({
+    queryKey: checkpointKeys.workspace(task),
+    queryFn: ({ signal }) => service.workspace(task, { signal }),
+    refetchInterval: ({ state }) =>
+      ["creating", "restoring"].includes(state.data?.state ?? "") ? 500 : 5000,
     retry,
   });
 }

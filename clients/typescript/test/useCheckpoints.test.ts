@@ -32,6 +32,7 @@ import {
   useStats,
   useUndo,
   useUnmark,
+  useWorkspace,
 } from "../src/useCheckpoints.js";
 import { start, steps } from "./milepost.js";
 import type { Milepost } from "./milepost.js";
@@ -188,4 +189,11 @@ test("seed_001 a refused restore is an error of the mutation", async () => {
   act(() => result.current.mutate({ to: "exec-001@no-such-label" }));
   await waitFor(() => assert(result.current.error instanceof MilepostError));
   assert.equal((result.current.error as MilepostError).status, 404);
+});
+
+test("seed_004 the state of the folder of a task is shown, and is idle before its first capture", async () => {
+  const { result, unmount } = renderHook(() => useWorkspace("exec-001"), { wrapper });
+  await waitFor(() => assert.equal(result.current.data?.state, "idle"));
+  assert.equal(result.current.data?.folder, null);
+  unmount();
 });

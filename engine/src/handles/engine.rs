@@ -18,7 +18,7 @@ use milepost_store::threads;
 use milepost_store::{Log, MemoryStore};
 use parking_lot::Mutex;
 
-use super::hooks::{Hooks, OpenHooks};
+use super::hooks::{Hooks, LastChanges, OpenHooks};
 use super::inner::{Anchoring, Inner};
 use super::run_control::RunControls;
 use crate::commit::committer::{Committer, Request};
@@ -173,6 +173,7 @@ impl Engine {
             meters,
             jobs,
             anchor: Mutex::new(None),
+            workspaces: LastChanges::default(),
             hooks: Mutex::new(hooks),
             hooks_ended: AtomicBool::new(false),
             threads: Mutex::new(threads),

@@ -11,7 +11,7 @@ use milepost_store::open_report::OpenReport;
 use milepost_store::sync::channel::Sender;
 use parking_lot::{Mutex, MutexGuard};
 
-use super::hooks::OpenHooks;
+use super::hooks::{LastChanges, OpenHooks};
 use super::options::Options;
 use super::participation::Participants;
 use super::run_control::RunControls;
@@ -37,6 +37,7 @@ pub(crate) struct Inner {
     pub(crate) meters: Arc<Meters>,
     pub(super) jobs: Sender<BackgroundJob>,
     pub(super) anchor: Mutex<Option<Anchoring>>,
+    pub(crate) workspaces: LastChanges,
     pub(super) hooks: Mutex<Option<OpenHooks>>,
     /// Set if the hooks were ended before the close.
     pub(super) hooks_ended: AtomicBool,

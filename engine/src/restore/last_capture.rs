@@ -149,6 +149,21 @@ impl Captures<'_> {
         Ok(kept.map_or(active, |kept| kept.lineage))
     }
 
+    /// Returns the last change of the workspace of the task with this id: a capture or restore that
+    /// began or ended. `None` if there was none since this process opened the store.
+    ///
+    /// ```
+    /// use milepost::{Engine, Options};
+    ///
+    /// let engine = Engine::in_memory(Options::default())?;
+    /// engine.start_task("essay", "ana")?;
+    /// assert_eq!(engine.captures().last_change("essay"), None);
+    /// # Ok::<(), milepost::Error>(())
+    /// ```
+    pub fn last_change(&self, task: &str) -> Option<WorkspaceChange> {
+        self.engine.inner.workspaces.of(task)
+    }
+
     /// Reports a change of a workspace to all hooks, and counts captures. For programs that manage
     /// a workspace, such as the crate `milepost-workspace`.
     pub fn report(&self, change: &WorkspaceChange) {
@@ -160,7 +175,9 @@ impl Captures<'_> {
             meters.capture_files_read.add(change.read);
             meters.capture_us.record(change.took_us);
         }
+        let change = WorkspaceChange { time_us: self.engine.inner.now_us(), ..change.clone() };
         let hooks = &self.engine.inner.options.hooks;
-        hooks.tell("a workspace", |hook| hook.on_workspace(change));
+        hooks.tell("a workspace", |hook| hook.on_workspace(&change));
+        self.engine.inner.workspaces.keep(change);
     }
 }

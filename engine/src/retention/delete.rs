@@ -28,6 +28,7 @@ impl ViewRetention<'_> {
         inner.commit(append)?;
         drop(structure);
         inner.withdraw(task);
+        inner.workspaces.forget(&entry.name);
         Ok(())
     }
 }

@@ -51,3 +51,4 @@ mod tls;
 mod transport;
 mod values;
 mod who;
+mod workspace;

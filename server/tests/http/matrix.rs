@@ -111,6 +111,7 @@ const ROWS: &[Row] = &[
     row("POST", "/v1/points/TASK@1/erase", "", OWN),
     get("/v1/points/TASK/files", OWN),
     get("/v1/points/TASK/file-changes/TASK", OWN),
+    get("/v1/tasks/TASK/workspace", OWN),
     get("/v1/tasks/TASK/folders", ADMIN),
     get("/v1/points/TASK/files/draft.md", OWN),
     // Checkpoints

@@ -1,13 +1,16 @@
 //! A store that is served, without a socket.
 
-use axum::body::Body;
+use axum::body::{Body, BodyDataStream};
 use axum::http::{HeaderMap, Request, StatusCode};
+use futures_core::Stream as _;
 use http_body_util::BodyExt as _;
 use milepost::clock::ManualClock;
 use milepost::{Engine, Options, Task};
 use milepost_server::{NewToken, Server, ServerOptions, Tokens};
 use serde_json::Value;
 use tower::ServiceExt as _;
+
+use crate::changing::dressed;
 
 /// 2025-01-31T10:30:00Z, in microseconds since the Unix epoch.
 pub const NOW_US: u64 = 1_738_319_400_000_000;
@@ -124,4 +127,36 @@ pub fn request(method: &str, path: &str, token: Option<&str>, body: &str) -> Req
         request = request.header("content-type", "application/json");
     }
     request.body(Body::from(body.to_owned())).unwrap()
+}
+
+/// The events of a stream.
+pub struct Events(BodyDataStream, String);
+
+impl Events {
+    pub async fn of(served: &Served, token: Option<&str>, path: &str) -> Self {
+        let asked = request("GET", path, token, "");
+        let asked = dressed(asked, &[("accept", "text/event-stream")]);
+        let response = served.router().oneshot(asked).await.unwrap();
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        Self(response.into_body().into_data_stream(), String::new())
+    }
+
+    /// The name and the data of the next event.
+    pub async fn next(&mut self) -> (String, Value) {
+        loop {
+            if let Some((frame, rest)) = self.1.split_once("\n\n") {
+                let (frame, rest) = (frame.to_owned(), rest.to_owned());
+                self.1 = rest;
+                let Some(event) = frame.strip_prefix("event: ") else {
+                    continue;
+                };
+                let (name, data) = event.split_once("\ndata: ").unwrap();
+                return (name.to_owned(), serde_json::from_str(data).unwrap());
+            }
+            let piece =
+                std::future::poll_fn(|context| std::pin::Pin::new(&mut self.0).poll_next(context));
+            self.1.push_str(std::str::from_utf8(&piece.await.unwrap().unwrap()).unwrap());
+        }
+    }
 }

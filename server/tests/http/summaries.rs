@@ -1,15 +1,12 @@
 //! Summaries: sorted, searched, in pages, and as they change.
 
-use axum::body::BodyDataStream;
-use futures_core::Stream as _;
 use milepost::events::{Float, MarkStatus, Message, PhaseChanged, StepFailed, StepFinished};
 use milepost::{Engine, Mark};
 use milepost_server::TokenLimits;
 use serde_json::{Value, json};
-use tower::ServiceExt as _;
 
 use crate::changing::dressed;
-use crate::served::{Served, request};
+use crate::served::{Events, Served, request};
 
 /// Starts a task that says something, does steps, some of which fail, and ends with a loss.
 fn task(engine: &Engine, id: &str, user: &str, (steps, failed): (u64, u64), loss: Option<f64>) {
@@ -201,43 +198,15 @@ async fn a_caller_finds_its_own_tasks_only() {
     assert_eq!(served.get_as(&one, "/v1/summaries?sort=id").await.status, 403);
 }
 
-/// The events of a stream.
-struct Events(BodyDataStream, String);
-
-impl Events {
-    async fn of(served: &Served, token: Option<&str>, query: &str) -> Self {
-        let asked = request("GET", &format!("/v1/summaries?{query}"), token, "");
-        let asked = dressed(asked, &[("accept", "text/event-stream")]);
-        let response = served.router().oneshot(asked).await.unwrap();
-        assert_eq!(response.status(), 200);
-        assert_eq!(response.headers()["content-type"], "text/event-stream");
-        Self(response.into_body().into_data_stream(), String::new())
-    }
-
-    /// The name and the data of the next event.
-    async fn next(&mut self) -> (String, Value) {
-        loop {
-            if let Some((frame, rest)) = self.1.split_once("\n\n") {
-                let (frame, rest) = (frame.to_owned(), rest.to_owned());
-                self.1 = rest;
-                let Some(event) = frame.strip_prefix("event: ") else {
-                    continue;
-                };
-                let (name, data) = event.split_once("\ndata: ").unwrap();
-                return (name.to_owned(), serde_json::from_str(data).unwrap());
-            }
-            let piece =
-                std::future::poll_fn(|context| std::pin::Pin::new(&mut self.0).poll_next(context));
-            self.1.push_str(std::str::from_utf8(&piece.await.unwrap().unwrap()).unwrap());
-        }
-    }
+async fn events(served: &Served, token: Option<&str>, query: &str) -> Events {
+    Events::of(served, token, &format!("/v1/summaries?{query}")).await
 }
 
 #[tokio::test]
 async fn a_stream_has_each_task_that_changes_and_no_other() {
     let served = served();
     let ana = served.token("ana", false);
-    let mut events = Events::of(&served, Some(&ana), "columns=/phase").await;
+    let mut events = events(&served, Some(&ana), "columns=/phase").await;
     let engine = &served.engine;
     let search = phase("search");
     engine.task("retail-1").unwrap().append(search.clone()).unwrap();

@@ -1,6 +1,11 @@
 //! Conversions of captured files.
 
-use milepost_api::{Big, FileChangeForm, FileChangeKind, FileChangesForm, FileForm};
+use std::os::unix::ffi::OsStrExt as _;
+
+use milepost::hooks::{WorkspaceChange, WorkspaceState};
+use milepost_api::{
+    Big, FileChangeForm, FileChangeKind, FileChangesForm, FileForm, WorkspaceStateForm, micros,
+};
 use milepost_codec::Item;
 use milepost_workspace::{EntryKind, FileChanges, PathBytes, SnapshotEntry, TreePath};
 
@@ -63,4 +68,23 @@ pub fn file_changes(changes: FileChanges, most: usize) -> FileChangesForm {
     let more = items.len() > most;
     items.truncate(most);
     FileChangesForm { items, more }
+}
+
+/// Converts the last change of a task's workspace.
+pub fn workspace_state(task: &str, change: Option<WorkspaceChange>) -> WorkspaceStateForm {
+    let change = change.as_ref();
+    let number = |of: fn(&WorkspaceChange) -> u64| change.map(of).map(Big);
+    WorkspaceStateForm {
+        task: task.to_owned(),
+        state: change.map_or(WorkspaceState::Idle, |change| change.state).name().to_owned(),
+        before: change.map(|change| change.before.name().to_owned()),
+        folder: change.map(|change| PathBytes::from(change.folder.as_os_str().as_bytes())),
+        since: change.map(|change| micros(change.time_us)),
+        since_us: number(|change| change.time_us),
+        files: number(|change| change.files),
+        bytes: number(|change| change.bytes),
+        read: number(|change| change.read),
+        took_us: number(|change| change.took_us),
+        error: change.and_then(|change| change.error.clone()),
+    }
 }

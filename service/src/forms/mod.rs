@@ -25,7 +25,7 @@ pub use answers::{
     place, point, repair, store, task, task_stats, total, verification,
 };
 pub use attachments::{attachment, to_attachment};
-pub use files::{file, file_changes};
+pub use files::{file, file_changes, workspace_state};
 pub use requests::{choices, guidance, mark, mark_at, policy};
 pub use restores::{files_plan, plan_of_files, restored, with_files};
 pub use retention::{done_cleanup, planned_cleanup};

@@ -28,6 +28,7 @@ use crate::history::point::Point;
 pub use context::HookContext;
 use delivery::Delivery;
 use queue::DeliveryQueue;
+pub(crate) use workspace::LastChanges;
 pub use workspace::{WorkspaceChange, WorkspaceState};
 
 /// Names of a task. Hooks on events get no handle, so that they do not keep the store open.

@@ -1,6 +1,12 @@
 //! Changes of a workspace, as reported to hooks.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
+
+use parking_lot::Mutex;
+
+/// The most tasks whose last change is kept.
+const KEPT_MAX: usize = 4096;
 
 /// State of a workspace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -49,6 +55,8 @@ pub struct WorkspaceChange {
     pub read: u64,
     /// Duration of the operation, in microseconds.
     pub took_us: u64,
+    /// The time of the change, in microseconds since the Unix epoch; 0 until it is reported.
+    pub time_us: u64,
     /// The reason of a failure.
     pub error: Option<String>,
 }
@@ -70,7 +78,58 @@ impl WorkspaceChange {
             bytes: 0,
             read: 0,
             took_us: 0,
+            time_us: 0,
             error: None,
         }
+    }
+}
+
+/// The last change of the workspace of each task, in this process.
+#[derive(Debug, Default)]
+pub(crate) struct LastChanges(Mutex<HashMap<String, WorkspaceChange>>);
+
+impl LastChanges {
+    /// Keeps a change. Of too many tasks, one whose workspace changed longest ago is dropped.
+    pub(crate) fn keep(&self, change: WorkspaceChange) {
+        let mut kept = self.0.lock();
+        kept.insert(change.task.clone(), change);
+        if kept.len() > KEPT_MAX {
+            let oldest = kept.values().min_by_key(|change| change.time_us);
+            let oldest = oldest.map(|change| change.task.clone());
+            oldest.map(|task| kept.remove(&task));
+        }
+    }
+
+    pub(crate) fn of(&self, task: &str) -> Option<WorkspaceChange> {
+        self.0.lock().get(task).cloned()
+    }
+
+    /// Drops the change of a task that was deleted: another one may have its id.
+    pub(crate) fn forget(&self, task: &str) {
+        self.0.lock().remove(task);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_change_of_each_task_is_kept_and_the_oldest_makes_room() {
+        let changes = LastChanges::default();
+        let of = |task: u64, state, time_us| {
+            let before = WorkspaceState::Idle;
+            let change = WorkspaceChange::new(format!("t{task}"), "/p", before, state);
+            WorkspaceChange { time_us, ..change }
+        };
+        changes.keep(of(0, WorkspaceState::Creating, 1));
+        changes.keep(of(0, WorkspaceState::Error, 2));
+        assert_eq!(changes.of("t0").map(|change| change.state), Some(WorkspaceState::Error));
+        for task in 1..=KEPT_MAX as u64 {
+            changes.keep(of(task, WorkspaceState::Idle, 2 + task));
+        }
+        assert_eq!((changes.of("t0"), changes.of("t1").map(|it| it.time_us)), (None, Some(3)));
+        changes.forget("t1");
+        assert_eq!(changes.of("t1"), None);
     }
 }

@@ -15,6 +15,7 @@
 //! blame.rs         the event that set a part of a state, and bisection
 //! branch.rs        events in a new lineage at a point
 //! files.rs         captured files
+//! workspace.rs     the state of the folder of a task
 //! control.rs       run control, guidance and artifacts
 //! restores.rs      plans of restores and undos
 //! maintenance.rs   cleanups, for admins
@@ -47,6 +48,7 @@ mod states;
 mod stream;
 mod summaries;
 mod values;
+mod workspace;
 
 use utoipa::OpenApi;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
@@ -103,6 +105,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(me::routes())
         .merge(sessions::routes())
         .merge(share::routes())
+        .merge(workspace::routes())
 }
 
 #[cfg(test)]
