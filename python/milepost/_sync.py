@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Callable, Iterable, Mapping
+from datetime import timedelta
 from os import PathLike
 from types import TracebackType
 from typing import Any, TypeVar
@@ -24,6 +25,7 @@ from .values import (
     Bisected,
     Blame,
     Checkpoint,
+    CleanedTask,
     Comparison,
     Diff,
     Event,
@@ -227,6 +229,37 @@ class Store:
         for begin in range(0, max(len(ids), 1), t.IDS_MAX):
             body = {"task": task, "remove": ids[begin : begin + t.IDS_MAX]}
             t.check_cleaned(self._ask("POST", "v1", "retention", body=body))
+
+    def cleanup(
+        self,
+        *,
+        keep: int | None = None,
+        younger_than: timedelta | None = None,
+        task: str | None = None,
+        user: str | None = None,
+        dry_run: bool = False,
+        drop_lineages: bool = False,
+        backup: bool = False,
+    ) -> list[CleanedTask]:
+        """Removes old checkpoints, and the events that only they need, as `milepost cleanup` does.
+        It cannot be undone; `dry_run` returns what would go, and changes nothing.
+
+        Args:
+            keep: the number of checkpoints of each task that stay, the newest ones.
+            younger_than: the age up to which checkpoints stay. One of the two is needed.
+            drop_lineages: whether lineages go that no checkpoint needs that stays.
+            backup: whether the tasks are exported into the store's folder before.
+
+        Raises:
+            UnavailableError: a task was not cleaned up; those before it were.
+        """
+        seconds = None if younger_than is None else int(younger_than.total_seconds())
+        limits = t.given(keep_count=keep, younger_than_seconds=seconds, task=task, user=user)
+        body = {**limits, "drop_lineages": drop_lineages, "backup": backup}
+        path = ("v1", "retention", "plan") if dry_run else ("v1", "retention")
+        report = self._ask("POST", *path, body=body)
+        t.check_cleaned(report)
+        return [CleanedTask._of(form) for form in report["tasks"]]
 
     # Points
 

@@ -381,6 +381,34 @@ class TurnCall(NamedTuple):
         )
 
 
+class CleanedTask(NamedTuple):
+    """What a cleanup did to a task, or would do.
+
+    Attributes:
+        removed: the number of checkpoints that go.
+        kept: the number of those that stay.
+        dropped: the lineages that go as a whole.
+    """
+
+    id: str
+    user: str
+    removed: int
+    kept: int
+    pinned: int
+    dropped: list[int]
+
+    @classmethod
+    def _of(cls, form: dict[str, Any]) -> CleanedTask:
+        return cls(
+            id=form["id"],
+            user=form["user"],
+            removed=int(form["go"]),
+            kept=int(form["stay"]),
+            pinned=int(form["pinned"]),
+            dropped=[int(lineage) for lineage in form["dropped"]],
+        )
+
+
 class Turn(NamedTuple):
     """A line of a run as a person reads it: see docs/READING.md. Its texts have one line each.
 

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+from datetime import timedelta
 
 import pytest
 
@@ -318,6 +319,26 @@ def test_values_are_tables_in_a_notebook(store):
         assert shown.startswith("<table>") and "<b>" not in shown and "<i>" not in shown
         assert "t" in repr(value)
     assert str(store.diff("t@one", "t")) == "~ /variables/text: <b> -> &"
+
+
+def test_a_cleanup_keeps_the_newest_checkpoints_and_those_that_are_young(store):
+    for id in ("1", "t"):
+        task = store.start(id)
+        for n in range(5):
+            task.append(events.variables(n=n), checkpoint=milepost.mark(f"s{n}"))
+    plan = store.cleanup(keep=2, dry_run=True)
+    assert sorted((one.id, one.removed, one.kept, one.pinned) for one in plan) == [
+        ("1", 3, 2, 0),
+        ("t", 3, 2, 0),
+    ]
+    assert len(list(task.checkpoints())) == 5
+    assert [one.removed for one in store.cleanup(keep=2, task="t")] == [3]
+    assert [one.label for one in task.checkpoints()] == ["s4", "s3"]
+    assert len(list(store.task("1").checkpoints())) == 5
+    young = store.cleanup(younger_than=timedelta(days=1))
+    assert sorted((one.id, one.removed, one.kept) for one in young) == [("1", 0, 5), ("t", 0, 2)]
+    with pytest.raises(milepost.InvalidError):
+        store.cleanup()
 
 
 def test_a_task_is_copied_and_what_is_named_is_removed(store):
