@@ -77,6 +77,29 @@ pub(crate) async fn open(app: &App, caller: &Caller, wanted: Wanted) -> Result<B
     Ok(Body::from_stream(Pieces(waiting)))
 }
 
+/// Runs the sending of a stream until the service stops or the client is gone. An error that it
+/// returns is the last event.
+pub(crate) async fn until_stopped(
+    app: &App,
+    id: &str,
+    pieces: &Sender<Bytes>,
+    sending: impl Future<Output = Option<ApiError>>,
+) {
+    let mut stop = app.stopped();
+    let sent = async {
+        if let Some(wrong) = sending.await {
+            let problem = serde_json::to_value(wrong.problem(id)).unwrap_or_default();
+            let _ = pieces.send(sse::problem(&problem)).await;
+        }
+    };
+    tokio::select! {
+        biased;
+        _ = stop.wait_for(|stop| *stop) => {}
+        () = pieces.closed() => {}
+        () = sent => {}
+    }
+}
+
 /// The body of a stream.
 pub(crate) struct Pieces(Receiver<Bytes>);
 

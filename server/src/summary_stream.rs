@@ -17,7 +17,7 @@ use crate::auth::Caller;
 use crate::columns;
 use crate::error::ApiError;
 use crate::sse;
-use crate::streams::{KEEP_OPEN, Pieces};
+use crate::streams::{KEEP_OPEN, Pieces, until_stopped};
 use milepost_service::Shown;
 
 /// The time between two looks for changes: a task has at most four rows a second.
@@ -69,20 +69,8 @@ type Changed = (Vec<TaskVersion>, Vec<String>);
 impl SummaryStream {
     /// Sends changes until the service stops, the client is gone or its token is refused.
     async fn run(mut self, pieces: &Sender<Bytes>) {
-        let mut stop = self.app.stopped();
-        let id = Arc::clone(&self.changes.id);
-        let sent = async {
-            if let Some(wrong) = self.send(pieces).await {
-                let problem = serde_json::to_value(wrong.problem(&id)).unwrap_or_default();
-                let _ = pieces.send(sse::problem(&problem)).await;
-            }
-        };
-        tokio::select! {
-            biased;
-            _ = stop.wait_for(|stop| *stop) => {}
-            () = pieces.closed() => {}
-            () = sent => {}
-        }
+        let (app, id) = (self.app.clone(), Arc::clone(&self.changes.id));
+        until_stopped(&app, &id, pieces, self.send(pieces)).await;
     }
 
     /// Sends changes. Returns the error that ends the stream; `None` if the caller has lost its

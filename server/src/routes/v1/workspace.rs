@@ -22,7 +22,7 @@ use crate::extract::PathName;
 use crate::negotiate::{EVENT_STREAM, JSON, choose};
 use crate::request_scope::RequestId;
 use crate::sse;
-use crate::streams::{KEEP_OPEN, Pieces};
+use crate::streams::{KEEP_OPEN, Pieces, until_stopped};
 
 /// The time between two looks for a change.
 const LOOK: Duration = Duration::from_millis(250);
@@ -102,19 +102,7 @@ impl Stream {
     /// Sends states until the service stops, the client is gone, its token is refused or the task
     /// is deleted.
     async fn run(self, first: WorkspaceStateForm, pieces: &Sender<Bytes>) {
-        let mut stop = self.app.stopped();
-        let sent = async {
-            if let Some(wrong) = self.send(first, pieces).await {
-                let problem = serde_json::to_value(wrong.problem(&self.id)).unwrap_or_default();
-                let _ = pieces.send(sse::problem(&problem)).await;
-            }
-        };
-        tokio::select! {
-            biased;
-            _ = stop.wait_for(|stop| *stop) => {}
-            () = pieces.closed() => {}
-            () = sent => {}
-        }
+        until_stopped(&self.app, &self.id, pieces, self.send(first, pieces)).await;
     }
 
     /// Returns the error that ends the stream; `None` if the caller has lost its rights or the
