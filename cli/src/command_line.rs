@@ -6,7 +6,8 @@ use std::ffi::{OsStr, OsString};
 use clap::{Arg, Command};
 
 /// Commands whose `-n` may be left out before a number.
-const COUNTED: [&str; 4] = ["log", "search", "tasks", "checkpoints"];
+const COUNTED: [&str; 7] =
+    ["log", "search", "tasks", "checkpoints", "transcript", "states", "lineages"];
 
 /// A command line.
 pub struct CommandLine {

@@ -91,6 +91,7 @@ fn a_task_without_usage_and_a_name_without_a_task_are_told() {
     assert_eq!((none.code, none.out.as_str()), (0, ""), "{none:?}");
     assert!(none.err.contains("no tokens and no cost were recorded"), "{none:?}");
     assert!(place.say("stats x* --by day").err.contains("no such task"));
+    assert!(place.say("stats run --user bob").err.contains("no such task of user `bob`"));
     place.say("stats nope").failed(1, "nope");
 }
 
@@ -105,7 +106,9 @@ fn a_limit_prints_the_last_entries_and_says_how_many_came_before() {
         let limited = place.say(&format!("{line} --json"));
         assert_eq!(limited.out.lines().count(), count, "{limited:?}");
     }
-    let newest = place.say("lineages airline-0 -n 1");
+    assert_eq!(place.say("transcript run -2").out, last.out);
+    assert_eq!(place.say("states airline-0 -1 --json").out.lines().count(), 1);
+    let newest = place.say("lineages airline-0 -1");
     assert_eq!(newest.out.lines().count(), 2, "{newest:?}");
     assert!(newest.err.contains("3 older lineages"), "{newest:?}");
 }

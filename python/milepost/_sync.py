@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Callable, Iterable, Mapping
 from datetime import timedelta
 from os import PathLike
@@ -253,7 +254,9 @@ class Store:
         Raises:
             UnavailableError: a task was not cleaned up; those before it were.
         """
-        seconds = None if younger_than is None else int(younger_than.total_seconds())
+        seconds = None if younger_than is None else math.ceil(younger_than.total_seconds())
+        if seconds is not None and seconds <= 0:
+            raise InvalidError("younger_than is a time of more than 0 seconds")
         limits = t.given(keep_count=keep, younger_than_seconds=seconds, task=task, user=user)
         body = {**limits, "drop_lineages": drop_lineages, "backup": backup}
         path = ("v1", "retention", "plan") if dry_run else ("v1", "retention")

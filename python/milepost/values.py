@@ -387,6 +387,7 @@ class CleanedTask(NamedTuple):
     Attributes:
         removed: the number of checkpoints that go.
         kept: the number of those that stay.
+        pinned: the number of those that stay because they are pinned.
         dropped: the lineages that go as a whole.
     """
 

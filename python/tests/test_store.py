@@ -337,8 +337,9 @@ def test_a_cleanup_keeps_the_newest_checkpoints_and_those_that_are_young(store):
     assert len(list(store.task("1").checkpoints())) == 5
     young = store.cleanup(younger_than=timedelta(days=1))
     assert sorted((one.id, one.removed, one.kept) for one in young) == [("1", 0, 5), ("t", 0, 2)]
-    with pytest.raises(milepost.InvalidError):
-        store.cleanup()
+    for wrong in ({}, {"younger_than": timedelta(0)}, {"younger_than": timedelta(days=-1)}):
+        with pytest.raises(milepost.InvalidError):
+            store.cleanup(**wrong)
 
 
 def test_a_task_is_copied_and_what_is_named_is_removed(store):

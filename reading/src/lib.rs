@@ -5,6 +5,7 @@
 //! align    two lists of turns, matched by content
 //! turns    events -> turns
 //! usage    tokens, cost and model that were recorded
+//! usage_groups  the same by model, day or any other group
 //! summary  title, counts, usage and last values of a history
 //! items    messages and calls that a program keeps in its variables
 //! map      where turns begin, and counts and metrics in buckets
@@ -32,6 +33,7 @@ mod text;
 mod turns;
 pub mod units;
 mod usage;
+mod usage_groups;
 
 pub use align::{AlignOptions, Aligned, AlignedOp, align, common};
 pub use command::command_text;
@@ -42,4 +44,5 @@ pub use row::{row, row_within};
 pub use summary::{MetricRange, Summary};
 pub use text::TEXT_MAX;
 pub use turns::{Turn, TurnCall, TurnMark, Turns, passed};
-pub use usage::{MIXED_CURRENCIES, Usage, UsageIncrements, UsageSum};
+pub use usage::{MIXED_CURRENCIES, Usage, UsageSum};
+pub use usage_groups::UsageGroups;

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// The last answers whose ids are known: parts of one answer are close to each other.
-const ANSWERS: usize = 6;
+pub(crate) const ANSWERS: usize = 6;
 
 /// The longest id of an answer that is compared, and the longest model and currency, in bytes.
-const ANSWER_ID: usize = 40;
+pub(crate) const ANSWER_ID: usize = 40;
 const NAME: usize = 24;
 
 /// The currency of a sum over several currencies, which has no cost.
@@ -62,8 +62,9 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Reads the usage of an event. The second value is the id of the answer.
-    fn of(event: &Event) -> Option<(Self, Option<String>)> {
+    /// Reads the usage of an event, with names of at most `name_max` bytes. The second value is the
+    /// id of the answer.
+    pub(crate) fn of(event: &Event, name_max: usize) -> Option<(Self, Option<String>)> {
         let json = match event.body.as_ref()? {
             Body::Message(message) => &message.extra.as_ref()?.0,
             Body::Application(event) => match &event.data {
@@ -74,10 +75,14 @@ impl Usage {
         };
         let fields = fields_if(json, |text| text.contains("usage") || text.contains("_tokens"))?;
         let is_of_run = RUN_COST.iter().any(|name| fields.contains_key(*name));
-        if is_of_run { None } else { found_in(&fields, 2) }
+        if is_of_run { None } else { found_in(&fields, 2, name_max) }
     }
 
-    fn read(own: &Map<String, Value>, around: &Map<String, Value>) -> Option<Self> {
+    fn read(
+        own: &Map<String, Value>,
+        around: &Map<String, Value>,
+        name_max: usize,
+    ) -> Option<Self> {
         let usage = Self {
             input: number(own, &INPUT),
             output: number(own, &OUTPUT),
@@ -86,10 +91,10 @@ impl Usage {
             cost: COST.iter().find_map(|name| own.get(*name)?.as_f64()),
             currency: text(own, &["currency"])
                 .or_else(|| own.contains_key("cost_usd").then(|| "USD".to_owned()))
-                .map(|currency| bounded(&currency, NAME).to_owned()),
+                .map(|currency| bounded(&currency, name_max).to_owned()),
             model: text(own, &MODEL)
                 .or_else(|| text(around, &MODEL))
-                .map(|model| bounded(&model, NAME).to_owned()),
+                .map(|model| bounded(&model, name_max).to_owned()),
         };
         let is_empty = usage.tokens().is_none() && usage.cost.is_none();
         (!is_empty).then_some(usage)
@@ -195,16 +200,22 @@ pub struct UsageSum {
 impl UsageSum {
     /// Adds the usage of an event. Returns `true` if it has one.
     pub fn add(&mut self, event: &Event) -> bool {
+        let is_recorded = self.add_recorded(event);
+        let Some((usage, answer)) = Usage::of(event, NAME) else {
+            return is_recorded;
+        };
+        self.answered(usage, answer);
+        true
+    }
+
+    /// Adds the sum of a run that a program recorded itself. Returns `true` if the event has one.
+    pub(crate) fn add_recorded(&mut self, event: &Event) -> bool {
         let recorded = recorded_sum(event);
         let is_recorded = recorded.is_some();
         if let Some((session, sum)) = recorded {
             self.count(session, sum);
         }
-        let Some((usage, answer)) = Usage::of(event) else {
-            return is_recorded;
-        };
-        self.answered(usage, answer);
-        true
+        is_recorded
     }
 
     /// Takes a sum so far. It begins at 0 again in another session, as one that continues this one
@@ -251,35 +262,11 @@ impl UsageSum {
         let mut total = total.unwrap_or_default();
         total.input = total.input.or(recorded.input);
         total.output = total.output.or(recorded.output);
-        if total.cost.is_none() {
+        if total.cost.is_none() && total.currency.as_deref() != Some(MIXED_CURRENCIES) {
             total.cost = recorded.cost;
             total.currency.clone_from(&recorded.currency);
         }
         Some(total)
-    }
-}
-
-/// Adds the usages of events, in order, and returns what each one adds to the sum.
-#[derive(Debug, Clone, Default)]
-pub struct UsageIncrements {
-    sum: UsageSum,
-    total: Option<Usage>,
-}
-
-impl UsageIncrements {
-    /// Adds the usage of an event. Returns what the sum has more than before: of a later part of an
-    /// answer, the rest. `None` if it has no more.
-    pub fn add(&mut self, event: &Event) -> Option<Usage> {
-        if !self.sum.add(event) {
-            return None;
-        }
-        let total = self.sum.total()?;
-        let more = match &self.total {
-            Some(before) => total.since(before),
-            None => Some(total.clone()),
-        };
-        self.total = Some(total);
-        more
     }
 }
 
@@ -291,14 +278,18 @@ fn settle(total: &mut Option<Usage>, usage: &Usage) {
 }
 
 /// Finds the usage in an object, or in the objects in it.
-fn found_in(fields: &Map<String, Value>, depth: usize) -> Option<(Usage, Option<String>)> {
+fn found_in(
+    fields: &Map<String, Value>,
+    depth: usize,
+    name_max: usize,
+) -> Option<(Usage, Option<String>)> {
     let own = ["usage", "usage_metadata"].iter().find_map(|name| fields.get(*name)?.as_object());
     let own = own.or_else(|| fields.get("response_metadata")?.get("token_usage")?.as_object());
-    if let Some(usage) = own.and_then(|own| Usage::read(own, fields)) {
+    if let Some(usage) = own.and_then(|own| Usage::read(own, fields, name_max)) {
         return Some((usage, text(fields, &["id"])));
     }
     let below = depth.checked_sub(1)?;
-    fields.values().find_map(|value| found_in(value.as_object()?, below))
+    fields.values().find_map(|value| found_in(value.as_object()?, below, name_max))
 }
 
 /// Returns the sum over a run that a program recorded itself, and the session that it counts.

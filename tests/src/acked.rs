@@ -159,7 +159,7 @@ fn open(store: &Path, damaged: &[&str]) -> Result<Engine, String> {
     let is_expected = |place: &str| {
         damaged
             .iter()
-            .any(|known| place.split([' ', '/']).next().is_some_and(|first| first == *known))
+            .any(|known| place.split([' ', ':']).next().is_some_and(|first| first == *known))
     };
     match repairs.iter().find(|repair| !is_expected(&repair.place)) {
         None => Ok(engine),

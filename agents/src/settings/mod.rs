@@ -160,7 +160,17 @@ pub fn install_in(
 ) -> Result<Edited, Error> {
     match file.is_own {
         true => own::install(text, agent, file, program),
-        false => install(text.unwrap_or(new_text(agent)), agent, program),
+        false => {
+            let text = text.unwrap_or(new_text(agent));
+            if agent == Agent::Cursor && parsed(text)?.member("version").is_none() {
+                let next = "add `\"version\": 1` to it; nothing was changed";
+                return Err(Error::new(
+                    "it has no `version`, and Cursor reads no hooks then",
+                    next,
+                ));
+            }
+            install(text, agent, program)
+        }
     }
 }
 

@@ -287,4 +287,11 @@ fn settings_of_cursor_have_a_version_and_entries_without_groups() {
     assert_eq!(Guard::read(command).unwrap().agent, "cursor");
     assert!(Guard::read("[ -x '/m' ] && '/m' agent hook cursor || :").is_none());
     assert!(is_new(&uninstall(&there).unwrap().text));
+    for text in ["{}", "{\"hooks\": {}}"] {
+        let refused = install_in(Some(text), Agent::Cursor, &file, Path::new("/m")).unwrap_err();
+        assert!(refused.to_string().contains("no `version`"), "{refused}");
+    }
+    let own = "{\"version\": 1, \"hooks\": {\"stop\": [{\"command\": \"say done\"}]}}";
+    let there = install_in(Some(own), Agent::Cursor, &file, Path::new("/m")).unwrap().text;
+    assert_eq!(uninstall(&there).unwrap().text, own);
 }

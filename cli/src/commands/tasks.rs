@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use milepost_api::{LineageSummaryForm, Listed, SummaryForm, UsageForm};
-use milepost_reading::units;
+use milepost_reading::{MIXED_CURRENCIES, units};
 
 use super::checkpoints::of_cursor;
 use super::command::{CliCommand, Examples, Needs, Run};
@@ -249,7 +249,11 @@ fn number(number: u64) -> String {
     if number == 0 { none() } else { grouped_short(number) }
 }
 
-fn cost(usage: Option<&UsageForm>) -> String {
-    let cost = usage.and_then(|usage| Some((usage.cost?, usage.currency.as_deref())));
-    cost.map_or_else(none, |(cost, currency)| units::cost(cost, currency.map(printable).as_deref()))
+/// Returns the cost of a usage, as a cell. Costs in several currencies have no sum.
+pub fn cost(usage: Option<&UsageForm>) -> String {
+    match usage.map(|usage| (usage.cost, usage.currency.as_deref())) {
+        Some((Some(cost), currency)) => units::cost(cost, currency.map(printable).as_deref()),
+        Some((None, Some(MIXED_CURRENCIES))) => MIXED_CURRENCIES.to_owned(),
+        _ => none(),
+    }
 }

@@ -17,7 +17,8 @@ use crate::output::{Out, Style, print_body, printable, time_short};
 pub struct TranscriptArgs {
     /// The address of the end of the run; see `milepost --help`.
     pub address: String,
-    /// The last N entries only: headings, messages, calls, results. `-20` is `-n 20`.
+    /// The last N entries only: headings, messages, calls, results; with --json, events. `-20` is
+    /// `-n 20`.
     #[arg(short = 'n', long, alias = "last", value_name = "N", value_parser = at_least_one,
           allow_negative_numbers = true)]
     pub limit: Option<usize>,
@@ -43,7 +44,9 @@ fn run(source: &dyn Backend, args: &TranscriptArgs, out: &mut Out) -> Result<()>
             Ok(())
         }
     })?;
-    last.end("entry").into_iter().try_for_each(|event| print(event, out))
+    last.end(if out.json { "event" } else { "entry" })
+        .into_iter()
+        .try_for_each(|event| print(event, out))
 }
 
 /// Returns `false` for an event that is no entry of a transcript: a state change, an end of a step,

@@ -1,13 +1,16 @@
 //! `stats TASK` and `stats --by`: tokens and cost of runs, by model, day or task.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 
-use milepost_api::{LineageForm, SummaryForm, UsageForm};
-use milepost_reading::{Usage, UsageIncrements, units};
+use milepost::LineageId;
+use milepost_api::{SummaryForm, UsageForm};
+use milepost_reading::{Usage, UsageGroups};
 use milepost_service::forms;
 use serde::Serialize;
 
 use super::name_pattern::is_named;
+use super::tasks::cost;
 use crate::backend::{Backend, event_of, point_at};
 use crate::error::Result;
 use crate::output::{NONE, Out, grouped, note, printable, time_short, words};
@@ -45,6 +48,9 @@ pub struct Counted<'a> {
     pub user: Option<&'a str>,
 }
 
+/// The usage of each group, by its name.
+type Groups = BTreeMap<Option<String>, Usage>;
+
 /// Sums of the usage of tasks, as `--json` prints them.
 #[derive(Debug, Serialize)]
 struct UsageReport {
@@ -70,17 +76,18 @@ pub fn usage(
     out: &mut Out,
 ) -> Result<()> {
     let tasks = tasks(source, counted)?;
-    let mut groups = BTreeMap::new();
+    let mut groups: Groups = BTreeMap::new();
     for task in &tasks {
-        for lineage in source.lineages(&task.id)? {
-            add(source, task, &lineage, by, &mut groups)?;
-        }
+        of_task(source, task, by, |name, usage| match groups.entry(name) {
+            Entry::Vacant(place) => _ = place.insert(usage),
+            Entry::Occupied(mut sum) => sum.get_mut().add(&usage),
+        })?;
     }
     let total = Usage::sum(groups.values().map(|usage| Some(usage.clone()))).unwrap_or_default();
     let form = |usage| UsageForm { model: None, ..forms::usage(usage) };
     let row = |(name, usage)| UsageRow { name, usage: form(usage) };
     let rows = groups.into_iter().map(row).collect();
-    print(UsageReport { by, tasks: tasks.len(), rows, total: form(total) }, out)
+    print(UsageReport { by, tasks: tasks.len(), rows, total: form(total) }, counted, out)
 }
 
 /// Returns the tasks that are counted. A name without a star has to be that of a task.
@@ -99,43 +106,63 @@ fn tasks(source: &dyn Backend, counted: Counted<'_>) -> Result<Vec<SummaryForm>>
     }
 }
 
-/// Adds the usage of a lineage's own events. Those of its ancestors are read first: an answer and a
-/// sum that a program recorded may continue behind a fork.
-fn add(
+/// Passes the usage of each group of a task to `add`. A lineage is read from its fork on, with what
+/// its parent had there: an answer, and a sum that a program recorded, may continue behind a fork.
+fn of_task(
     source: &dyn Backend,
     task: &SummaryForm,
-    lineage: &LineageForm,
     by: UsageGroup,
-    groups: &mut BTreeMap<Option<String>, Usage>,
+    mut add: impl FnMut(Option<String>, Usage),
 ) -> Result<()> {
-    let point = point_at(&task.id, lineage.id, lineage.head.0);
-    let mut increments = UsageIncrements::default();
-    source.events(&point, lineage.begin.0..lineage.head.0, &mut |event| {
-        let time_us = event.time_us.0;
-        let event = event_of(event);
-        let Some(usage) = increments.add(&event).filter(|_| event.lineage == lineage.id) else {
-            return Ok(());
+    let lineages = source.lineages(&task.id)?;
+    let mut forked: HashMap<LineageId, UsageGroups<Option<String>>> = HashMap::new();
+    for lineage in &lineages {
+        let fork = lineage.parent.as_ref().filter(|_| forked.contains_key(&lineage.id));
+        let begin = lineage.begin.0.max(fork.map_or(0, |fork| fork.offset.0));
+        let mut groups = forked.remove(&lineage.id).unwrap_or_default();
+        let mut children: Vec<(u64, LineageId)> = lineages
+            .iter()
+            .filter_map(|child| Some((child.parent.as_ref()?, child.id)))
+            .filter(|(parent, _)| parent.lineage == lineage.id && parent.offset.0 >= begin)
+            .map(|(parent, child)| (parent.offset.0, child))
+            .collect();
+        children.sort_unstable_by(|a, b| b.cmp(a));
+        let mut fork_up_to = |offset: u64, groups: &UsageGroups<_>| {
+            while let Some((_, child)) = children.pop_if(|(fork, _)| *fork <= offset) {
+                forked.insert(child, groups.fork());
+            }
         };
-        let name = match by {
-            UsageGroup::Model => usage.model.clone(),
-            UsageGroup::Day => Some(time_short(time_us).chars().take("2026-01-18".len()).collect()),
-            UsageGroup::Task => Some(task.id.clone()),
-        };
-        groups.entry(name).or_default().add(&usage);
-        Ok(())
-    })
+        let point = point_at(&task.id, lineage.id, lineage.head.0);
+        source.events(&point, begin..lineage.head.0, &mut |event| {
+            fork_up_to(event.offset.0, &groups);
+            let time_us = event.time_us.0;
+            groups.add(&event_of(event), |model| match by {
+                UsageGroup::Model => model.map(str::to_owned),
+                UsageGroup::Day => Some(day(time_us)),
+                UsageGroup::Task => Some(task.id.clone()),
+            });
+            Ok(())
+        })?;
+        fork_up_to(u64::MAX, &groups);
+        groups.end().into_iter().for_each(|(name, usage)| add(name, usage));
+    }
+    Ok(())
 }
 
-fn print(report: UsageReport, out: &mut Out) -> Result<()> {
+fn day(time_us: u64) -> String {
+    time_short(time_us).chars().take("2026-01-18".len()).collect()
+}
+
+fn print(report: UsageReport, counted: Counted<'_>, out: &mut Out) -> Result<()> {
     if out.json {
         return Ok(out.json(&report)?);
     }
     if report.rows.is_empty() {
-        let of = match report.tasks {
-            0 => "no such task; `milepost tasks` lists all",
-            _ => "no tokens and no cost were recorded",
-        };
-        note(of);
+        match (report.tasks, counted.user) {
+            (0, Some(user)) => note(&format!("no such task of user `{}`", printable(user))),
+            (0, None) => note("no such task; `milepost tasks` lists all"),
+            _ => note("no tokens and no cost were recorded"),
+        }
         return Ok(());
     }
     let name = |row: &UsageRow| match (&row.name, report.by) {
@@ -155,10 +182,5 @@ fn print(report: UsageReport, out: &mut Out) -> Result<()> {
 fn cells(name: String, usage: &UsageForm) -> Vec<String> {
     let tokens = [usage.input, usage.output, usage.cache_read, usage.cache_write];
     let tokens = tokens.map(|it| it.map_or_else(|| NONE.to_owned(), |it| grouped(it.0)));
-    let cost = match (usage.cost, usage.currency.as_deref()) {
-        (Some(cost), currency) => units::cost(cost, currency.map(printable).as_deref()),
-        (None, Some(several)) => printable(several).into_owned(),
-        (None, None) => NONE.to_owned(),
-    };
-    [vec![name], tokens.to_vec(), vec![cost]].concat()
+    [vec![name], tokens.to_vec(), vec![cost(Some(usage))]].concat()
 }

@@ -176,8 +176,11 @@ impl Captures<'_> {
             meters.capture_us.record(change.took_us);
         }
         let change = WorkspaceChange { time_us: self.engine.inner.now_us(), ..change.clone() };
+        // A task that was deleted in between has no folder; another one may have its id.
+        if self.engine.task(&change.task).is_ok() {
+            self.engine.inner.workspaces.keep(change.clone());
+        }
         let hooks = &self.engine.inner.options.hooks;
         hooks.tell("a workspace", |hook| hook.on_workspace(&change));
-        self.engine.inner.workspaces.keep(change);
     }
 }

@@ -3,7 +3,7 @@
 use milepost_codec::{Body, Offset};
 use milepost_replay::Event;
 
-use crate::usage::{Usage, UsageIncrements};
+use crate::usage::{Usage, UsageSum};
 
 /// Maximum number of buckets that are kept. With more, two become one.
 const BUCKETS: usize = if cfg!(test) { 8 } else { 4096 };
@@ -60,12 +60,13 @@ pub(super) struct Overview {
     /// The logarithm of the width.
     shift: u32,
     buckets: Vec<OverviewBucket>,
-    usage: UsageIncrements,
+    sum: UsageSum,
+    used: Option<Usage>,
 }
 
 impl Overview {
     pub(super) fn new() -> Self {
-        Self { shift: 0, buckets: Vec::new(), usage: UsageIncrements::default() }
+        Self { shift: 0, buckets: Vec::new(), sum: UsageSum::default(), used: None }
     }
 
     pub(super) fn add(&mut self, event: &Event) {
@@ -79,13 +80,24 @@ impl Overview {
             let time_us = event.header.time_us;
             self.buckets.push(OverviewBucket { from, time_us, ..OverviewBucket::default() });
         }
-        let usage = self.usage.add(event);
+        let usage = self.sum.add(event).then(|| self.usage_since()).flatten();
         if let Some(bucket) = self.buckets.last_mut() {
             bucket.count(event);
             if usage.is_some() {
                 bucket.usage = Usage::sum([bucket.usage.take(), usage]);
             }
         }
+    }
+
+    /// Returns the usage since it was last asked for.
+    fn usage_since(&mut self) -> Option<Usage> {
+        let total = self.sum.total()?;
+        let since = match &self.used {
+            Some(used) => total.since(used),
+            None => Some(total.clone()),
+        };
+        self.used = Some(total);
+        since
     }
 
     /// Returns at most this many buckets, and their width in offsets. A bucket without events is

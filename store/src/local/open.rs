@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::fs;
-use std::path::Path;
 use std::slice::from_ref;
 use std::sync::Arc;
 
@@ -171,13 +170,15 @@ impl Opener<'_> {
         closed::forget(layout)?;
         let kv = Kv::open(&layout.sled(), options.cache_bytes, self.config.sled_segment)?;
         let applied = AppliedPosition::read(&kv, self.config.store)?;
+        *reached = applied.seq;
         if self.closed_cleanly && kv.blocks()?.extend_beyond(applied.blocks)? {
+            // If the rebuild fails, the next opening does not trust sled, either.
+            layout.suspect_sled("it returned older entries than it was closed with")?;
             return Err(
                 Error::corrupt("sled", "the entries of the last close", "older ones").into()
             );
         }
         kv.blocks()?.resume(applied.blocks, self.config.store, false)?;
-        *reached = applied.seq;
         let meters = Arc::new(Meters::new(self.config.store.to_string()));
         let ends =
             PackEnds { scanned_to: applied.packs, synced: applied.synced, copied: applied.copied };
@@ -221,9 +222,7 @@ impl Opener<'_> {
         let had = self.layout.sled().exists();
         let finding = Finding::repaired("sled", &error);
         if self.is_damage(&error) {
-            let at = finding.place.as_str();
-            let is_inside = at.starts_with("sled") || Path::new(at).starts_with(self.layout.sled());
-            let place = if is_inside { at.to_owned() } else { format!("sled: {at}") };
+            let place = format!("sled: {}", finding.place).replace("sled: sled", "sled");
             let finding = Finding { place, ..finding.clone() };
             self.layout.record(from_ref(&finding), copies::JOURNAL, self.options.clock.now_us())?;
         }
@@ -270,7 +269,7 @@ impl Opener<'_> {
         found != OTHER_LAYOUT && (self.survey.noted_closed || self.layout.suspect().exists())
     }
 
-    fn restore_sled(&self, damaged: &Path) -> Result<()> {
+    fn restore_sled(&self, damaged: &std::path::Path) -> Result<()> {
         let sled = self.layout.sled();
         let io = |e| files::io("put back", &sled, &e);
         if sled.exists() {

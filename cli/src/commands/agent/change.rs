@@ -109,6 +109,7 @@ pub fn install(args: &AgentInstall, out: &mut Out) -> Result<()> {
         }
         agents.retain(|agent| match agent.tried_version() {
             Some(_) => true,
+            None if has_hooks(*agent, &environment) => true,
             None => {
                 let name = agent.name();
                 note(&format!("{name}: {UNTRIED}; its name in place of --all installs them"));
@@ -132,6 +133,17 @@ pub fn install(args: &AgentInstall, out: &mut Out) -> Result<()> {
         }
     }
     change(Verb::Install, &environment, args, (&planned, extra.as_ref()), out)
+}
+
+/// Returns `true` if hooks of ours are in the user's settings of an agent.
+fn has_hooks(agent: Agent, environment: &Environment) -> bool {
+    let settings = agent.settings(environment, SettingsScope::User);
+    let files = settings.map(|settings| agent.hook_files(&settings)).unwrap_or_default();
+    files.iter().any(|one| {
+        let file = SettingsFile::read(&one.path).ok();
+        let hooks = file.and_then(|file| settings::installed_in(file.text()?, one).ok());
+        hooks.is_some_and(|hooks| !hooks.is_empty())
+    })
 }
 
 pub fn uninstall(args: &AgentChange, out: &mut Out) -> Result<()> {

@@ -98,11 +98,11 @@ fn hold_signals() {
 /// `is_other` is set.
 fn keep(name: &str, is_other: &AtomicBool) -> Option<HookTakenForm> {
     let (payload, is_cut) = document(std::io::stdin(), READ_LIMIT);
-    if payload.is_empty() {
+    if Agent::of_name(name) != Some(Agent::Cursor) && may_be_of_cursor(&payload, is_cut) {
+        is_other.store(true, Ordering::SeqCst);
         return None;
     }
-    if Agent::of_name(name) != Some(Agent::Cursor) && is_of_cursor(&payload) {
-        is_other.store(true, Ordering::SeqCst);
+    if payload.is_empty() {
         return None;
     }
     let call = HookCall { agent: name.to_owned(), time_us: SystemClock.now_us(), payload, is_cut };
@@ -120,6 +120,15 @@ fn keep(name: &str, is_other: &AtomicBool) -> Option<HookTakenForm> {
             let _ = Spool::of(&environment())?.put(&asked);
             None
         }
+    }
+}
+
+/// Returns `true` for a document of Cursor. One that is missing or cut may be one where Cursor sets
+/// its variable.
+fn may_be_of_cursor(payload: &[u8], is_cut: bool) -> bool {
+    match is_cut || payload.is_empty() {
+        true => std::env::var_os("CURSOR_VERSION").is_some(),
+        false => is_of_cursor(payload),
     }
 }
 

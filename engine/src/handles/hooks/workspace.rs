@@ -92,6 +92,10 @@ impl LastChanges {
     /// Keeps a change. Of too many tasks, one whose workspace changed longest ago is dropped.
     pub(crate) fn keep(&self, change: WorkspaceChange) {
         let mut kept = self.0.lock();
+        // The later one of two that are reported at once counts.
+        if kept.get(&change.task).is_some_and(|last| last.time_us > change.time_us) {
+            return;
+        }
         kept.insert(change.task.clone(), change);
         if kept.len() > KEPT_MAX {
             let oldest = kept.values().min_by_key(|change| change.time_us);
