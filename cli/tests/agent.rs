@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -160,6 +160,10 @@ fn a_hook_of_another_agent_that_cursor_calls_lets_it_continue_and_records_nothin
     let ran = Ran::of(hook.stdin(fs::File::open(given).unwrap()).output().unwrap());
     assert_eq!((ran.code, ran.out.as_str()), (0, "{\"continue\":true}\n"), "{ran:?}");
     assert_eq!(home.files(), before);
+    // A document that did not come in time says nothing: the variable of Cursor does.
+    let mut late = home.command("agent hook claude-code");
+    let late = Ran::of(late.env("CURSOR_VERSION", "3").stdin(Stdio::null()).output().unwrap());
+    assert_eq!((late.code, late.out.as_str()), (0, "{\"continue\":true}\n"), "{late:?}");
     let found = home.write(".cursor/other.json", "{}");
     let all = home.say("agent install --all");
     assert!(all.err.contains("cursor: no version of it was tried"), "{all:?}");

@@ -25,6 +25,8 @@ fn place() -> Place {
     place.say("record one.jsonl").ok();
     place.say("record two.jsonl").ok();
     place.say("restore one@2").ok();
+    // A fork within what that lineage inherits, and answers of its own.
+    place.say("restore one/1@1").ok();
     place
 }
 

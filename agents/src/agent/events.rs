@@ -82,8 +82,8 @@ const CLINE: [&str; 9] = [
 /// has no `permission`: one of `allow` may answer for the user.
 pub(crate) const CURSOR_CONTINUES: &str = "{\"continue\":true}";
 
-/// Events of Cursor. `subagentStart` is left out: like `preToolUse` it asks for a permission, and a
-/// sub-agent is recorded by its calls.
+/// Events of Cursor. `subagentStart`, which asks for nothing but a permission, is left out: the
+/// calls of a sub-agent are recorded.
 const CURSOR: [&str; 10] = [
     "sessionStart",
     "beforeSubmitPrompt",

@@ -1,6 +1,6 @@
 //! Documents of Cursor: events with names of their own, in fields like those of Claude Code.
 //!
-//! The fields are those of its page about hooks, <https://cursor.com/docs/agent/hooks>. No version
+//! The fields are those of its page about hooks, <https://cursor.com/docs/hooks>. No version
 //! of it was run for this.
 
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! The last items of a list that is read from its beginning.
 
-// tidy: three commands use it
+// tidy: two commands use it
 
 use std::collections::VecDeque;
 

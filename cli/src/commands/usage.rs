@@ -117,9 +117,15 @@ fn of_task(
     let lineages = source.lineages(&task.id)?;
     let mut forked: HashMap<LineageId, UsageGroups<Option<String>>> = HashMap::new();
     for lineage in &lineages {
-        let fork = lineage.parent.as_ref().filter(|_| forked.contains_key(&lineage.id));
-        let begin = lineage.begin.0.max(fork.map_or(0, |fork| fork.offset.0));
-        let mut groups = forked.remove(&lineage.id).unwrap_or_default();
+        let fork = lineage.parent.as_ref().map(|fork| fork.offset.0);
+        // A lineage may be forked within the inherited part of its parent: then its ancestors' part
+        // is read again.
+        let (mut groups, mut inherits_to) = match forked.remove(&lineage.id) {
+            Some(groups) => (groups, None),
+            None => (UsageGroups::default(), fork),
+        };
+        let is_read = inherits_to.is_none();
+        let begin = lineage.begin.0.max(fork.filter(|_| is_read).unwrap_or(0));
         let mut children: Vec<(u64, LineageId)> = lineages
             .iter()
             .filter_map(|child| Some((child.parent.as_ref()?, child.id)))
@@ -134,6 +140,9 @@ fn of_task(
         };
         let point = point_at(&task.id, lineage.id, lineage.head.0);
         source.events(&point, begin..lineage.head.0, &mut |event| {
+            if inherits_to.take_if(|fork| event.offset.0 >= *fork).is_some() {
+                groups = groups.fork();
+            }
             fork_up_to(event.offset.0, &groups);
             let time_us = event.time_us.0;
             groups.add(&event_of(event), |model| match by {
@@ -143,6 +152,9 @@ fn of_task(
             });
             Ok(())
         })?;
+        if inherits_to.is_some() {
+            groups = groups.fork();
+        }
         fork_up_to(u64::MAX, &groups);
         groups.end().into_iter().for_each(|(name, usage)| add(name, usage));
     }
