@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use milepost_api::{FileForm, Listed};
+use milepost_api::{FileForm, Listed, WorkspaceStateForm};
 use milepost_codec::TreePath;
 use reqwest::Response;
 use tokio::time::timeout;
@@ -51,6 +51,16 @@ impl Client {
         let front = ["v1", "points", address, "files"];
         let segments = front.iter().map(|part| part.as_bytes()).chain(path.names());
         self.bytes(self.get(segments)?.accept("application/octet-stream")).await
+    }
+
+    /// Returns the state of the folder of a task: idle, being captured, being restored, or the
+    /// reason why the last of these failed.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: there is no such task.
+    pub async fn workspace(&self, task: &str) -> Result<WorkspaceStateForm> {
+        self.get(["v1", "tasks", task, "workspace"])?.read().await
     }
 
     /// Opens the bytes of an answer.

@@ -1,5 +1,7 @@
 //! Each method once, and its answer.
 
+use std::os::unix::ffi::OsStrExt as _;
+
 use milepost_client::api::{
     Big, ControlRequest, EraseRequest, Fields, FileChangeForm, FileChangeKind, MarkRequest,
     StatsForm,
@@ -253,6 +255,17 @@ pub async fn files() {
         ("src/a b%.bin".to_owned(), "file", Some(Big(700_000))),
     ];
     assert_eq!(files, expected);
+}
+
+pub async fn workspace() {
+    let served = Served::with_files().await;
+    let state = served.client().workspace("essay").await.unwrap();
+    let folder = served.folder().canonicalize().unwrap();
+    let named = state.folder.unwrap();
+    assert_eq!(named.as_bytes(), folder.as_os_str().as_bytes());
+    assert_eq!((state.state.as_str(), state.before.as_deref()), ("idle", Some("creating")));
+    let missing = served.client().workspace("nope").await.unwrap_err();
+    assert_eq!(missing.kind(), ErrorKind::NotFound);
 }
 
 pub async fn file_changes() {

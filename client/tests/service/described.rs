@@ -33,6 +33,7 @@ const CALLS: &[(&str, Call)] = &[
     ("diff", || Box::pin(calls::diff())),
     ("files", || Box::pin(calls::files())),
     ("file", || Box::pin(calls::file())),
+    ("workspace", || Box::pin(calls::workspace())),
     ("checkpoints", || Box::pin(checkpoints::checkpoints())),
     ("mark", || Box::pin(checkpoints::mark())),
     ("checkpoint", || Box::pin(checkpoints::checkpoint())),
