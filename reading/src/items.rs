@@ -1,7 +1,7 @@
 //! Messages and calls that a program keeps in lists of its variables, as LangGraph and the sessions
-//! of the OpenAI Agents SDK do: an event that adds items to `/messages` or `/items` is read as if
-//! it were the messages, calls and results. An entry of a pydantic-ai conversation, an application
-//! event, is read in the same way.
+//! of the OpenAI Agents SDK do: an event that adds items to `/messages` or `/items` is read as the
+//! messages, calls and results in it. So is an application event with an entry of a conversation
+//! of pydantic-ai.
 
 use milepost_codec::{Body, Data, Json, PatchForm, ToolCalled, ToolReturned, VariablesPatched};
 use serde::Deserialize;

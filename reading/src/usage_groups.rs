@@ -67,8 +67,8 @@ impl<K> Default for UsageGroups<K> {
 }
 
 impl<K: Ord + Clone> UsageGroups<K> {
-    /// Adds the usage of an event to the group that `group` returns for its model. A further part
-    /// of an answer counts for the group of the first one.
+    /// Adds the usage of an event to the group that `group` returns for its model. All parts of an
+    /// answer count for the group of the first part.
     pub fn add(&mut self, event: &Event, group: impl FnOnce(Option<&str>) -> K) {
         if self.recorded.add_recorded(event) {
             self.recorded_group = Some(group(None));

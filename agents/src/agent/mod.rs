@@ -105,6 +105,16 @@ impl Agent {
         self == Self::Codex
     }
 
+    /// Returns `true` if the agent reads no settings without a `version`.
+    pub(crate) fn has_versioned_settings(self) -> bool {
+        self == Self::Cursor
+    }
+
+    /// Returns `true` if the hooks of an event are in groups, each with a matcher.
+    pub(crate) fn groups_hooks(self) -> bool {
+        self != Self::Cursor
+    }
+
     /// Returns `true` if the agent replaces what follows `$` in the texts of its settings.
     pub(crate) fn replaces_variables(self) -> bool {
         matches!(self, Self::GeminiCli | Self::QwenCode)

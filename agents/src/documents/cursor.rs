@@ -1,7 +1,7 @@
 //! Documents of Cursor: events with names of their own, in fields like those of Claude Code.
 //!
-//! The fields are those of its page about hooks, <https://cursor.com/docs/hooks>. No version
-//! of it was run for this.
+//! The fields are those of its page about hooks, <https://cursor.com/docs/hooks>. They were not
+//! compared with a version that runs.
 
 use serde_json::Value;
 

@@ -35,8 +35,8 @@ use crate::json::{Json, JsonKind, Part};
 /// The text of settings that have nothing in them, as a new file begins.
 const NEW: &str = "{}\n";
 
-/// The same for Cursor, which reads no hooks without a version.
-const NEW_OF_CURSOR: &str = "{\n  \"version\": 1\n}\n";
+/// The same for settings with a version.
+const VERSIONED: &str = "{\n  \"version\": 1\n}\n";
 
 /// The member that hooks are in.
 const HOOKS: &str = "hooks";
@@ -161,26 +161,19 @@ pub fn install_in(
     match file.is_own {
         true => own::install(text, agent, file, program),
         false => {
-            let text = text.unwrap_or(new_text(agent));
-            if agent == Agent::Cursor && parsed(text)?.member("version").is_none() {
+            let text = text.unwrap_or(if agent.has_versioned_settings() { VERSIONED } else { NEW });
+            if agent.has_versioned_settings() && parsed(text)?.member("version").is_none() {
                 let next = "add `\"version\": 1` to it; nothing was changed";
-                return Err(Error::new(
-                    "it has no `version`, and Cursor reads no hooks then",
-                    next,
-                ));
+                return Err(Error::new("it has no `version`, and the agent needs one", next));
             }
             install(text, agent, program)
         }
     }
 }
 
-fn new_text(agent: Agent) -> &'static str {
-    if agent == Agent::Cursor { NEW_OF_CURSOR } else { NEW }
-}
-
 /// Returns `true` for a text that has nothing but what a new file begins with.
 pub fn is_new(text: &str) -> bool {
-    text.is_empty() || [NEW, NEW_OF_CURSOR].contains(&text)
+    text.is_empty() || [NEW, VERSIONED].contains(&text)
 }
 
 /// Takes our hooks out of a file of an agent: as [`uninstall`] does. A file of our own gets empty.
@@ -232,8 +225,8 @@ fn expect(text: &str, part: &Part<'_>, kind: JsonKind, what: &str) -> Result<(),
     }
 }
 
-/// Returns the entries of ours under an event, each with the place of its command: in groups, or
-/// without them as in settings of Cursor.
+/// Returns the entries of ours under an event, each with the place of its command, in groups or
+/// without them.
 fn entries_of<'a>(event: &Json<'a>) -> Vec<(Guard, Json<'a>)> {
     let of_group = |group: &Part<'a>| {
         let hooks = group.value.member(HOOKS).map(|hooks| hooks.parts()).unwrap_or_default();
@@ -262,12 +255,12 @@ fn hooks_of(root: &Json<'_>) -> Vec<InstalledHook> {
     found
 }
 
-/// Builds the group of one event, with one hook; for Cursor, which has no groups, the hook.
+/// Builds the group of one event, with one hook; without groups, the hook.
 fn group(agent: Agent, event: &str, command: &str) -> New {
     let text = |text: &str| New::Raw(quoted(text));
     let mut hook = Vec::new();
     hook.extend(agent.hook_name().map(|name| (quoted("name"), text(name))));
-    if agent == Agent::Cursor {
+    if !agent.groups_hooks() {
         let limit = New::Raw(agent.time_limit(event).to_string());
         return New::object(vec![(quoted("command"), text(command)), (quoted("timeout"), limit)]);
     }

@@ -42,7 +42,7 @@ fn of_event(event: &Json<'_>, text: &str) -> Left {
 /// created it.
 fn of_group(group: &Json<'_>, text: &str) -> Left {
     let kept = Left::AllBut(Vec::new());
-    // Cursor has no groups.
+    // An entry of settings without groups.
     if ours(group).is_some() {
         return Left::Nothing;
     }

@@ -138,6 +138,11 @@ fn lose_one_behind_a_clean_stop(root: &Path, prefix: &[u8]) {
     db.remove(key).unwrap();
     db.flush().unwrap();
     drop(db);
+    note_closed(root);
+}
+
+/// Writes the record of sled's files anew, as at a close.
+fn note_closed(root: &Path) {
     let mut noted = Vec::new();
     for (path, content) in files(&root.join("sled")) {
         let hash = blake3::hash(&content).to_hex();
@@ -272,6 +277,22 @@ fn a_block_file_that_is_cut_missing_or_damaged_inside_is_built_anew() {
         }),
     ];
     each_is_built_anew(&damages, "sled/blocks/0000000001.blocks");
+}
+
+#[test]
+fn an_older_position_than_that_of_the_close_is_built_anew_and_cuts_no_blocks() {
+    let stores = Stores::make();
+    let before = Whole::of_store(&stores.path("closed"));
+    let root = stores.copy("closed", "store");
+    let blocks = root.join("sled/blocks/0000000001.blocks");
+    let mut longer = fs::read(&blocks).unwrap();
+    longer.extend_from_within(longer.len() - 100..);
+    fs::write(&blocks, &longer).unwrap();
+    note_closed(&root);
+    built_anew(&root, &before, "blocks after the position");
+    let kept = fs::read(root.join("damaged/sled/blocks/0000000001.blocks")).unwrap();
+    assert!(kept == longer, "the blocks were cut");
+    assert!(!root.join("sled-suspect").exists());
 }
 
 #[test]

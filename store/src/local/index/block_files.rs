@@ -76,8 +76,8 @@ impl BlockFiles {
         Self { dir: sled.join(FOLDER), state: Mutex::default(), unpacked: Cache::of(UNPACKED_MAX) }
     }
 
-    /// Returns `true` if there are blocks after `end`. After a clean close there are none: sled,
-    /// which does not report a read that fails while it is opened, returned an older position.
+    /// Returns `true` if there are blocks after `end`. After a clean close this means that sled
+    /// returned an older position: it does not report reads that fail while it is opened.
     pub(crate) fn extend_beyond(&self, end: Location) -> Result<bool> {
         let found = match self.dir.exists() {
             true => files::numbered(&self.dir, EXTENSION)?,
