@@ -1,7 +1,7 @@
 //! Long texts of a value, cut.
 
 use milepost_codec::bounded;
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
 /// The length of the object that takes the place of a text, without what it has of that.
 const OBJECT: usize = 64;
@@ -15,7 +15,7 @@ const OBJECT: usize = 64;
 ///
 /// let mut body = json!({"role": "tool", "content": ["a long text".repeat(20)]});
 /// milepost_api::cut_texts(&mut body, 6);
-/// let cut = json!({"cut": "a long", "bytes": "220", "pointer": "/content/0"});
+/// let cut = json!({"cut": "a long", "bytes": 220, "pointer": "/content/0"});
 /// assert_eq!(body, json!({"role": "tool", "content": [cut]}));
 /// ```
 pub fn cut_texts(value: &mut Value, most: usize) {
@@ -28,11 +28,8 @@ fn cut(value: &mut Value, most: usize, pointer: &mut String) {
         Value::String(text)
             if text.len() > most.saturating_add(pointer.len()).saturating_add(OBJECT) =>
         {
-            let begin = bounded(text, most).to_owned();
-            let bytes = text.len().to_string();
-            let fields = [("cut", begin), ("bytes", bytes), ("pointer", pointer.clone())];
-            let fields = fields.map(|(name, text)| (name.to_owned(), Value::String(text)));
-            *value = Value::Object(Map::from_iter(fields));
+            let begin = bounded(text, most);
+            *value = json!({"cut": begin, "bytes": text.len(), "pointer": pointer});
         }
         Value::Array(items) => {
             for (n, item) in items.iter_mut().enumerate() {

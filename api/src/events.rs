@@ -115,8 +115,8 @@ mod tests {
     use super::*;
 
     const EVENT: &str = concat!(
-        r#"{"offset":"7","lineage":1,"kind":"KIND","time":"1970-01-01T00:00:00.000001Z","#,
-        r#""time_us":"1","actor":"ana","body":BODY}"#
+        r#"{"offset":7,"lineage":1,"kind":"KIND","time":"1970-01-01T00:00:00.000001Z","#,
+        r#""time_us":1,"actor":"ana","body":BODY}"#
     );
 
     fn read(kind: &str, body: &str) -> EventForm {

@@ -1,7 +1,7 @@
 //! The JSON of Milepost's requests and answers: one structure for each, for writers and readers.
 //!
 //! The service answers in these forms, its clients read them, and the command prints them. Numbers
-//! that may exceed 2^53 are strings ([`Big`]). Times appear both as RFC 3339 and as microseconds
+//! over 2^53 are strings of their digits ([`Big`]). Times appear both as RFC 3339 and as microseconds
 //! since the Unix epoch. Ids and hashes are hexadecimal digits. A reader ignores unknown fields.
 //!
 //! ```text

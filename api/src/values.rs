@@ -7,7 +7,12 @@ use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// A number that may exceed 2^53. Written as a string, read from a string or a number.
+/// The greatest number up to which every JSON reader holds each whole number exactly: many read
+/// numbers as IEEE 754 doubles (RFC 8259, section 6).
+const EXACT: u64 = 1 << 53;
+
+/// A number that may exceed 2^53. Written as a number up to 2^53 and as a string of its digits
+/// beyond, read from either.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Big(pub u64);
 
@@ -19,7 +24,10 @@ impl fmt::Display for Big {
 
 impl Serialize for Big {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        s.collect_str(&self.0)
+        match self.0 {
+            ..=EXACT => s.serialize_u64(self.0),
+            _ => s.collect_str(&self.0),
+        }
     }
 }
 
@@ -69,11 +77,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_is_answered_as_a_string_and_read_as_either() {
-        let most = Big(u64::MAX);
-        assert_eq!(serde_json::to_string(&most).unwrap(), "\"18446744073709551615\"");
+    fn a_number_is_a_string_only_where_json_readers_round_it_and_read_as_either() {
+        let written = |number| serde_json::to_string(&Big(number)).unwrap();
+        assert_eq!(written(0), "0");
+        assert_eq!(written(1 << 53), "9007199254740992");
+        assert_eq!(written((1 << 53) + 1), "\"9007199254740993\"");
+        assert_eq!(written(u64::MAX), "\"18446744073709551615\"");
         for text in ["\"18446744073709551615\"", "18446744073709551615"] {
-            assert_eq!(serde_json::from_str::<Big>(text).unwrap(), most);
+            assert_eq!(serde_json::from_str::<Big>(text).unwrap(), Big(u64::MAX));
         }
         for text in ["\"-1\"", "-1", "1.5", "\"\"", "\"+1\"", "\"1e3\"", "null"] {
             assert!(serde_json::from_str::<Big>(text).is_err(), "{text}");

@@ -106,9 +106,9 @@ fn addresses_are_completed_behind_their_at_and_colon() {
         let text = fs::read_to_string(place.path(name)).unwrap();
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}: {screen}"))
     };
-    assert_eq!(read("label")["offset"], "4", "{screen}");
+    assert_eq!(read("label")["offset"], 4, "{screen}");
     assert_eq!(read("earlier"), place.json("diff run@4 run@6"), "{screen}");
-    assert_eq!((&read("colon")["task"], &read("colon")["offset"]), (&"a:b".into(), &"5".into()));
+    assert_eq!((&read("colon")["task"], &read("colon")["offset"]), (&"a:b".into(), &5.into()));
     assert_eq!(read("option")["kind"], "step_failed", "{screen}");
     assert_eq!(read("task")["task"], "react", "{screen}");
     // A name of a host would follow the `@`.

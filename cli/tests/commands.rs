@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::common::{Place, Ran, Serving, text};
+use crate::common::{Place, Ran, Serving, number, text};
 
 #[test]
 fn tasks_are_listed_newest_first() {
@@ -16,7 +16,7 @@ fn tasks_are_listed_newest_first() {
     assert_eq!(tasks[1]["lineages"].as_array().unwrap().len(), 4);
     assert!(text(&tasks[0], "created").ends_with('Z'));
     for name in ["created_us", "changed_us", "head", "events"] {
-        text(&tasks[0], name).parse::<u64>().unwrap();
+        number(&tasks[0], name);
     }
     let out = place.say("tasks").ok();
     assert!(out.starts_with("TASK"), "{out}");
@@ -43,7 +43,7 @@ fn tasks_are_chosen_by_name_and_outcome_and_ordered() {
     let mut names = place.ids("tasks");
     names.sort();
     assert_eq!(place.ids("tasks --sort name"), names);
-    let steps = |task: &Value| text(task, "steps").parse::<u64>().unwrap();
+    let steps = |task: &Value| number(task, "steps");
     let by_steps = place.items("tasks --sort steps");
     assert!(by_steps.as_array().unwrap().is_sorted_by_key(|task| std::cmp::Reverse(steps(task))));
     // Entries of a sorted list that a limit leaves out are counted.
@@ -85,7 +85,7 @@ fn lineages_are_drawn_as_a_tree() {
     let list = place.json("lineages airline-0");
     assert_eq!(list[3]["id"], 3);
     assert_eq!(list[3]["parent"]["lineage"], 1);
-    assert_eq!(list[3]["parent"]["offset"], "20");
+    assert_eq!(list[3]["parent"]["offset"], 20);
     assert_eq!(list[0]["parent"], Value::Null);
     assert_eq!(list[0]["active"], true);
 }
@@ -98,9 +98,9 @@ fn the_log_is_one_event_a_line_newest_first() {
     assert!(out.lines().last().unwrap().contains("@0"), "{out}");
     assert!(out.contains("user: hello"), "{out}");
     let events = place.lines("log run");
-    let offsets: Vec<&str> = events.iter().map(|event| text(event, "offset")).collect();
+    let offsets: Vec<u64> = events.iter().map(|event| number(event, "offset")).collect();
     assert_eq!(offsets.len(), 17);
-    assert_eq!(offsets[16], "16");
+    assert_eq!(offsets[16], 16);
     assert_eq!(events[4]["body"]["content"], "hello");
     assert_eq!(events[4]["body"]["agent"], "main");
     assert_eq!(events[4]["kind"], "message");
@@ -148,8 +148,8 @@ fn a_state_shows_the_last_messages_to_people_and_all_to_programs() {
 fn checkpoints_are_found_by_metadata_and_status() {
     let place = Place::recorded();
     let all = place.items("checkpoints run");
-    let offsets: Vec<&str> = all.as_array().unwrap().iter().map(|mark| text(mark, "at")).collect();
-    assert_eq!(offsets, ["16", "13", "7"]);
+    let offsets: Vec<u64> = all.as_array().unwrap().iter().map(|mark| number(mark, "at")).collect();
+    assert_eq!(offsets, [16, 13, 7]);
     assert_eq!(all[1]["status"], "failure");
     assert_eq!(all[1]["metadata"], json!({"step": 2}));
     assert_eq!(place.items("checkpoints run --status failure").as_array().unwrap().len(), 1);
@@ -170,7 +170,7 @@ fn a_label_that_is_used_again_moves_and_the_output_names_both_points() {
     assert!(!place.say("mark run@8 good").ok().contains("moved"), "it stays where it was");
     // In another task it is another label.
     assert!(!place.say("mark react good").ok().contains("moved"));
-    assert_eq!(place.json("mark run@4 good")["at"], "4");
+    assert_eq!(place.json("mark run@4 good")["at"], 4);
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn a_mark_has_a_label_and_an_address() {
     assert_eq!(marked["status"], "failure");
     assert_eq!(marked["metadata"], json!({"by": "me"}));
     let id = text(&marked, "id");
-    assert_eq!(place.json("show run@greeted")["offset"], "4");
+    assert_eq!(place.json("show run@greeted")["offset"], 4);
     let by_label = place.json("state run@end");
     assert_eq!(place.json(&format!("state @{}", &id[..8])), by_label);
     assert_eq!(place.json(&format!("state {id}")), by_label);
@@ -201,7 +201,7 @@ fn a_restore_goes_back_in_a_new_lineage_and_can_be_undone() {
     let restored: Value = serde_json::from_str(&restored.ok()).unwrap();
     assert_eq!(restored["id"], 1);
     assert_eq!(restored["description"], "again");
-    assert_eq!(restored["parent"]["offset"], "7");
+    assert_eq!(restored["parent"]["offset"], 7);
     assert_eq!(place.json("state run")["messages"], place.json("state run/0@7")["messages"]);
     assert_eq!(place.json("state run/0"), before, "the lineage it came from is as it was");
     let out = place.say("undo run").ok();
@@ -229,7 +229,7 @@ fn a_switch_continues_on_another_lineage_and_undo_and_redo_go_there_and_back() {
     let redone = place.json("redo run");
     assert_eq!(
         (&redone["id"], &redone["left"], &redone["epoch"]),
-        (&1.into(), &0.into(), &"4".into())
+        (&1.into(), &0.into(), &4.into())
     );
     assert_eq!(redone["files"], Value::Null);
     place.say("redo run").failed(1, "there is no undo to take back");
@@ -293,18 +293,18 @@ fn verify_counts_what_it_checked() {
     let place = Place::recorded();
     let report = place.json("verify");
     assert_eq!(report["ok"], true);
-    assert_eq!(report["tasks"], "6");
+    assert_eq!(report["tasks"], 6);
     assert_eq!(report["faults"], json!([]));
     assert!(place.say("verify").ok().contains("no fault found"));
-    assert_eq!(place.json("verify airline-0")["lineages"], "4");
+    assert_eq!(place.json("verify airline-0")["lineages"], 4);
 }
 
 #[test]
 fn stats_are_counts_and_sizes() {
     let place = Place::recorded();
     let stats = place.json("stats");
-    assert_eq!(stats["tasks"], "6");
-    assert!(text(&stats["disk"], "total").parse::<u64>().unwrap() > 0);
+    assert_eq!(stats["tasks"], 6);
+    assert!(number(&stats["disk"], "total") > 0);
     let out = place.say("stats").ok();
     assert!(out.lines().any(|line| line.starts_with("tasks") && line.ends_with(" 6")), "{out}");
 }

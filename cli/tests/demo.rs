@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::common::{Place, text};
+use crate::common::{Place, number, text};
 
 /// Runs the demo. Its kill may interrupt a write, which the next opening reports. Any other note
 /// fails the test.
@@ -27,9 +27,9 @@ fn scores(demo: &Value) -> Vec<f64> {
 fn the_demo_loses_nothing_and_ends_better_in_the_end() {
     let place = Place::new();
     let demo = demo(&place, "--store kept demo --seed 3");
-    assert_eq!(demo["lost"], "0");
+    assert_eq!(demo["lost"], 0);
     assert_eq!(demo["faults"], 0);
-    assert!(text(&demo, "acknowledged").parse::<u64>().unwrap() > 3000);
+    assert!(number(&demo, "acknowledged") > 3000);
     let lineages = demo["lineages"].as_array().unwrap();
     assert_eq!(lineages.len(), 3, "killed, picked up, rolled back");
     assert_eq!(lineages[1]["parent"]["lineage"], 0);
@@ -46,7 +46,7 @@ fn the_demo_loses_nothing_and_ends_better_in_the_end() {
     let marks = place.items(&format!("--store kept checkpoints {task} --where iteration=500"));
     assert_eq!(marks[0]["label"], "iteration-500");
     let killed = place.json(&format!("--store kept log {task}/0 -n 1"));
-    assert!(text(&killed, "offset").parse::<u64>().unwrap() > 3000);
+    assert!(number(&killed, "offset") > 3000);
     assert_eq!(place.json("--store kept verify")["ok"], true);
 }
 

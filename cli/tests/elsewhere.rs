@@ -203,7 +203,7 @@ fn seed_001_an_iteration_is_followed_also_after_a_restore_into_it() {
     let mut next =
         || -> serde_json::Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() };
     let first = next();
-    assert_eq!((&first["offset"], &first["body"]["iteration"]), (&"1".into(), &1.into()));
+    assert_eq!((&first["offset"], &first["body"]["iteration"]), (&1.into(), &1.into()));
     // The head is in iteration 2, the point is in iteration 1.
     place.say("guide a two").ok();
     place.say("restore a@2").ok();

@@ -135,7 +135,7 @@ fn seed_000_a_file_that_is_there_is_not_replaced_and_a_failed_export_leaves_noth
     place.write("mixed/notes.txt", "mine");
     let out = place.say("export exec-001 mixed --format checkpoints --json").ok();
     let said: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!((&said["tasks"], &said["checkpoints"]), (&json!("1"), &json!("4")));
+    assert_eq!((&said["tasks"], &said["checkpoints"]), (&json!(1), &json!(4)));
     let mixed = content(&place.path("mixed"));
     assert_eq!((mixed.len(), &*mixed["notes.txt"]), (5, "mine"));
     place.say("export exec-001 mixed --format checkpoints").failed(1, "already");
@@ -166,7 +166,7 @@ fn seed_000_recorded_checkpoints_are_files_whose_states_an_import_brings_back() 
     let all = content(&one.path("all"));
     assert_eq!(
         (&said["elsewhere"], all.len()),
-        (&json!("0"), one.items("checkpoints run").as_array().unwrap().len())
+        (&json!(0), one.items("checkpoints run").as_array().unwrap().len())
     );
     for (name, text) in &files {
         assert_eq!(all.get(name), Some(text), "{name}");

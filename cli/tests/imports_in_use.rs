@@ -11,7 +11,7 @@ use milepost::{Engine, Options};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::common::{Place, Ran, Serving, fixture, text};
+use crate::common::{Place, Ran, Serving, fixture, number, text};
 
 const HELLO: &str = "{\"kind\":\"message\",\"role\":\"user\",\"content\":\"hello\"}\n";
 const TYPO: &str = "{\"kind\":\"mesage\",\"role\":\"user\",\"content\":\"hello\"}\n";
@@ -220,7 +220,7 @@ fn a_line_is_acknowledged_once_it_is_durable_in_the_store_of_the_other_program()
     assert_eq!(failed.code, 1, "{failed:?}");
     assert!(failed.err.contains("the program that answers at"), "{failed:?}");
     for ack in &said {
-        let shown = place.json(&format!("show live@{}", text(ack, "offset")));
+        let shown = place.json(&format!("show live@{}", number(ack, "offset")));
         assert_eq!(shown["hash"], ack["hash"], "{shown}");
     }
     let checkpoints = place.items("checkpoints live");

@@ -31,7 +31,7 @@ fn printed(place: &Place, line: &str) -> Vec<Value> {
 }
 
 fn offsets(place: &Place, line: &str) -> Vec<u64> {
-    let offset = |event: &Value| event["offset"].as_str().unwrap().parse().unwrap();
+    let offset = |event: &Value| event["offset"].as_u64().unwrap();
     printed(place, line).iter().map(offset).collect()
 }
 

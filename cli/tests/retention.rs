@@ -189,7 +189,7 @@ fn a_pinned_checkpoint_outlives_every_cleanup() {
     let pins = place.json("pins run");
     assert_eq!(pins[0]["checkpoint"], ids[2].as_str());
     assert_eq!(pins[0]["reason"], "the first step");
-    assert_eq!((text(&pins[0], "at"), &pins[0]["lineage"]), ("7", &json!(0)));
+    assert_eq!((number(&pins[0], "at"), &pins[0]["lineage"]), (7, &json!(0)));
     let out = place.say("pins run").ok();
     assert!(out.contains("run/0@7") && out.contains("the first step"), "{out}");
 
@@ -248,13 +248,13 @@ fn the_stats_of_a_user_are_those_of_each_task_and_a_total() {
 fn the_last_events_of_a_trimmed_log_are_those_that_are_there() {
     let place = Place::recorded();
     place.say("cleanup --task run --keep 2 --yes").ok();
-    let offsets = |line: &str| -> Vec<String> {
+    let offsets = |line: &str| -> Vec<u64> {
         let events = place.lines(line);
-        events.iter().map(|event| text(event, "offset").to_owned()).collect()
+        events.iter().map(|event| number(event, "offset")).collect()
     };
-    assert_eq!(offsets("log run"), ["13", "14", "15", "16"]);
-    assert_eq!(offsets("log run -n 2"), ["15", "16"]);
-    assert_eq!(offsets("log run -n 10"), ["13", "14", "15", "16"]);
+    assert_eq!(offsets("log run"), [13, 14, 15, 16]);
+    assert_eq!(offsets("log run -n 2"), [15, 16]);
+    assert_eq!(offsets("log run -n 10"), [13, 14, 15, 16]);
     let ran = place.say("show run@5");
     ran.failed(1, "offset 5");
     assert!(ran.err.contains("milepost log run/0@17"), "{ran:?}");

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::common::{Place, Ran, real_runs};
+use crate::common::{Place, Ran, number, real_runs};
 
 #[test]
 fn a_text_is_found_in_every_task_and_in_the_lineage_that_recorded_it() {
@@ -72,9 +72,9 @@ fn words_patterns_tools_and_failures_select_events() {
     let counts = place.lines("search rm -w --count");
     let count = |task: &str| {
         let one = counts.iter().find(|count| count["task"] == task);
-        one.map_or("0", |count| count["hits"].as_str().unwrap())
+        one.map_or(0, |count| number(count, "hits"))
     };
-    assert_eq!((count("t"), count("other")), ("2", "1"));
+    assert_eq!((count("t"), count("other")), (2, 1));
     assert!(place.say("search rm -w --kind tool_called").ok().contains("rm a"));
     assert!(place.say("search rm -w -c").ok().contains("2  t"));
     place.say("search ( --regex").failed(2, "the regular expression");
@@ -101,7 +101,7 @@ fn two_lineages_are_the_same_up_to_where_they_part() {
     assert!(same.lines().last().unwrap().starts_with("the same: "), "{same}");
     let json = place.json("compare airline-0/0 airline-7");
     let items = json["items"].as_array().unwrap();
-    let common: usize = json["common"].as_str().unwrap().parse().unwrap();
+    let common = number(&json, "common") as usize;
     let is_alike = |item: &Value| item["op"] == "same" || item["op"] == "said";
     assert!(items[..common].iter().all(is_alike));
     assert!(items.len() > common && !is_alike(&items[common]));
@@ -145,7 +145,7 @@ fn histories_are_called_the_same_only_if_their_states_are() {
     let out = place.say("compare a c").ok();
     assert!(!out.contains("the same") && out.contains("no turn differs: 1 turn"), "{out}");
     assert!(out.contains("the states differ in 1 value: `milepost diff a"), "{out}");
-    assert_eq!(place.json("compare a c")["differing_values"], "1");
+    assert_eq!(place.json("compare a c")["differing_values"], 1);
     let out = place.say("compare d e").ok();
     assert!(!out.contains("the same") && out.contains("1 said otherwise"), "{out}");
     let texts = place.json("compare d e --texts");
@@ -192,7 +192,7 @@ fn a_table_tells_the_outcome_of_each_lineage_and_where_it_parts() {
     assert_eq!(of("airline-0/2")["summary"]["outcome"]["good"], false);
     let pair = place.json("compare airline-0/0 airline-0/2");
     assert_eq!(of("airline-0/2")["common"], pair["common"]);
-    let common: usize = pair["common"].as_str().unwrap().parse().unwrap();
+    let common = number(&pair, "common") as usize;
     let at_b = |item: &&Value| item["b"] != Value::Null;
     let first = pair["items"].as_array().unwrap()[common..].iter().find(at_b).unwrap().clone();
     assert_eq!(of("airline-0/2")["parts"]["what"], first["b"]["what"]);

@@ -51,12 +51,12 @@ fn append(at: &str, key: &str) -> Option<(u16, Value)> {
 }
 
 /// Returns the address of each message, and asserts that it is there once.
-fn messages(place: &Place) -> BTreeMap<String, String> {
+fn messages(place: &Place) -> BTreeMap<String, u64> {
     let mut found = BTreeMap::new();
     for event in place.lines("--json log essay") {
         if event["kind"] == "message" {
             let content = event["body"]["content"].as_str().unwrap().to_owned();
-            let offset = event["offset"].as_str().unwrap().to_owned();
+            let offset = event["offset"].as_u64().unwrap();
             assert!(found.insert(content, offset).is_none(), "it is there once");
         }
     }
@@ -70,7 +70,7 @@ fn a_service_that_is_killed_under_load_has_every_append_that_it_answered() {
     let made = post(&at, "/v1/tasks", None, r#"{"id": "essay"}"#);
     assert_eq!(made.map(|(status, _)| status), Some(201));
     // Answered messages with their addresses; requests without an answer are not in it.
-    let answered: Mutex<BTreeMap<String, String>> = Mutex::default();
+    let answered: Mutex<BTreeMap<String, u64>> = Mutex::default();
     for round in 0..ROUNDS {
         let unknown: Mutex<Vec<String>> = Mutex::default();
         let count = AtomicUsize::new(0);
@@ -82,7 +82,7 @@ fn a_service_that_is_killed_under_load_has_every_append_that_it_answered() {
                         let key = format!("{round}-{writer}-{n}");
                         match append(at, &key) {
                             Some((201, body)) => {
-                                let first = body["first"].as_str().unwrap().to_owned();
+                                let first = body["first"].as_u64().unwrap();
                                 answered.lock().unwrap().insert(key, first);
                                 count.fetch_add(1, Ordering::Relaxed);
                             }
@@ -110,7 +110,7 @@ fn a_service_that_is_killed_under_load_has_every_append_that_it_answered() {
             let was_there = there.get(&key);
             assert_eq!(status, if was_there.is_some() { 200 } else { 201 }, "{key}");
             assert_eq!(body["repeated"], was_there.is_some(), "{key}");
-            let first = body["first"].as_str().unwrap().to_owned();
+            let first = body["first"].as_u64().unwrap();
             answered.lock().unwrap().insert(key, first);
         }
     }

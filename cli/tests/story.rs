@@ -75,7 +75,7 @@ fn bisect_prints_the_event_its_changes_and_what_to_do_next() {
     let out = bisect(&place, &["t", "--json", "--when", "/variables/score < 5"]).ok();
     let form: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(form["found"], found.as_str());
-    assert_eq!(form["states"], "7");
+    assert_eq!(form["states"], 7);
     assert_eq!(form["event"]["body"]["patch"]["step"], 23);
 }
 

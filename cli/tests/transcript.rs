@@ -43,9 +43,9 @@ fn a_body_is_text_with_its_line_breaks_and_raw_is_json() {
 #[test]
 fn a_task_without_a_place_shows_its_last_event() {
     let place = place();
-    let head: u64 = place.items("tasks")[0]["head"].as_str().unwrap().parse().unwrap();
+    let head: u64 = place.items("tasks")[0]["head"].as_u64().unwrap();
     let shown = place.json("show run");
-    assert_eq!(shown["offset"], (head - 1).to_string());
+    assert_eq!(shown["offset"], head - 1);
     assert_eq!(place.json("show run/0")["offset"], shown["offset"]);
     place.say(&format!("show run@{head}")).failed(1, "");
 }

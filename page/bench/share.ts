@@ -41,7 +41,7 @@ export async function share(bench: Bench, given: string | undefined): Promise<vo
   made ??= await make(bench, given);
   const text = await readFile(made, "utf8");
   const contents = JSON.parse(/id="share">\n(.*)\n/.exec(text)![1]!) as {
-    events: string;
+    events: number;
     export: { pieces: { bytes: number }[] };
   };
   const bytes = contents.export.pieces.reduce((sum, one) => sum + one.bytes, 0);
@@ -58,7 +58,7 @@ export async function share(bench: Bench, given: string | undefined): Promise<vo
     await sleep(50);
   }
   const took = (Date.now() - began) / 1000;
-  bench.add("share: events", "220,000", "", Number(contents.events));
+  bench.add("share: events", "220,000", "", contents.events);
   bench.add("share: file", "25 MB", "MB", text.length / 1e6);
   bench.add("share: first rows", "1,000 ms", "ms", rows);
   bench.add("share: heap, at most", "60 MB", "MB", most / 1e6);

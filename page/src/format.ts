@@ -13,17 +13,14 @@ function numberFormat(options: Intl.NumberFormatOptions): Intl.NumberFormat {
   return format;
 }
 
-/** Formats a count; a text may hold more digits than a number. */
-export function count(value: string | number | bigint): string {
-  const exact = typeof value === "string" && /^-?\d+$/.test(value) ? BigInt(value) : value;
-  return numberFormat({}).format(exact as number | bigint);
+export function count(value: number): string {
+  return numberFormat({}).format(value);
 }
 
 /** Formats a count for a narrow column: from 100,000 on in short, such as 200K. */
-export function shortCount(value: string | bigint): string {
-  const exact = BigInt(value);
-  if (exact < 100_000n) return count(exact);
-  return numberFormat({ notation: "compact", maximumFractionDigits: 1 }).format(exact);
+export function shortCount(value: number): string {
+  if (value < 100_000) return count(value);
+  return numberFormat({ notation: "compact", maximumFractionDigits: 1 }).format(value);
 }
 
 /** Formats a measured number for a narrow column: at most four digits, small ones as 1.01e-4. */
@@ -40,8 +37,8 @@ export function measure(value: number): string {
 
 const UNITS = ["B", "kB", "MB", "GB", "TB"];
 
-export function bytes(value: string | number): string {
-  let size = Number(value);
+export function bytes(value: number): string {
+  let size = value;
   let unit = 0;
   while (size >= 1000 && unit < UNITS.length - 1) {
     size /= 1000;
@@ -81,9 +78,9 @@ export function costOf(usage: Usage | null | undefined): string | null {
 }
 
 /** Returns the sum of input and output, or null where neither was recorded. */
-export function tokensOf(usage: Usage | null | undefined): bigint | null {
+export function tokensOf(usage: Usage | null | undefined): number | null {
   if (!usage || (usage.input == null && usage.output == null)) return null;
-  return BigInt(usage.input ?? 0) + BigInt(usage.output ?? 0);
+  return (usage.input ?? 0) + (usage.output ?? 0);
 }
 
 function timeFormat(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {

@@ -473,7 +473,7 @@ class AsyncStore:
 
     async def stats(self) -> Mapping[str, Any]:
         """Returns counts and bytes of the store."""
-        return t.numbers(await self._ask("GET", "v1", "stats"))
+        return await self._ask("GET", "v1", "stats")
 
     async def verify(self, *, acknowledge: bool = False) -> Mapping[str, Any]:
         """Computes every checksum and chain. Returns faults, and repairs of earlier damage.

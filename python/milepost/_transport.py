@@ -164,15 +164,6 @@ def in_words(native: Native, error: errors_module.Error) -> errors_module.Error:
     return error
 
 
-def numbers(form: Any) -> Any:
-    """Returns an answer with its numbers as numbers: JSON has those over 2**53 as texts."""
-    if isinstance(form, dict):
-        return {name: numbers(value) for name, value in form.items()}
-    if isinstance(form, str) and form.isascii() and form.isdigit():
-        return int(form)
-    return form
-
-
 def pages(native: Native, parse: Callable[[Any], T], *path: object, **query: Any) -> Iterator[T]:
     """Returns the items of a list, page by page as they are needed."""
     while True:

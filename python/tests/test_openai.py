@@ -106,7 +106,7 @@ async def test_an_item_that_was_popped_is_in_the_difference_and_blamed(async_sto
     diff = await async_store.diff(before, await session.point())
     assert [(one.kind, one.path) for one in diff] == [("remove", "/variables/items/1")]
     blame = await async_store.blame((await session.point()).address, "/variables/items/0")
-    assert blame.changes[0]["offset"] == "1"
+    assert blame.changes[0]["offset"] == 1
     last = await async_store.event(before.address)
     assert last.body["patch"] == [{"op": "remove", "path": "/items/1"}]
 

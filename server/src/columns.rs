@@ -74,7 +74,7 @@ fn cut(value: Value) -> Value {
         true => {
             let end = (0..=VALUE_MAX).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
             let (begin, _) = text.split_at(end);
-            json!({ "cut": begin, "bytes": text.len().to_string() })
+            json!({ "cut": begin, "bytes": text.len() })
         }
         false => value,
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::command::{CliCommand, Examples, Needs, Run};
 use crate::backend::Backend;
 use crate::error::{CONFLICT, Failure, Result, USAGE};
-use crate::output::{Out, printable, words};
+use crate::output::{Out, big, printable, words};
 
 /// Pause the run of a task at its next safe point.
 #[derive(Debug, clap::Args)]
@@ -168,7 +168,7 @@ fn artifact(task: &str, text: &str) -> Result<(String, Json)> {
 
 fn report(task: &str, offset: u64, what: &str, out: &mut Out) -> Result<()> {
     if out.json {
-        return Ok(out.json(&json!({ "task": task, "offset": offset.to_string() }))?);
+        return Ok(out.json(&json!({ "task": task, "offset": big(offset) }))?);
     }
     let name = words::encode(task);
     out.advice(format!("{what}: `milepost show {name}@{offset}` prints the event"))?;

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use milepost_api::Big;
 use serde_json::Value;
 
 /// The time zone of times shown to people; UTC until it is set.
@@ -23,9 +24,9 @@ pub fn show_local_times() -> Result<(), String> {
     Ok(())
 }
 
-/// Returns a number that may exceed 2^53 as a JSON string.
+/// Returns the JSON of a number that may exceed 2^53.
 pub fn big(number: u64) -> Value {
-    Value::String(number.to_string())
+    serde_json::json!(Big(number))
 }
 
 /// Returns a time in microseconds since the Unix epoch, as RFC 3339 in UTC.

@@ -18,19 +18,15 @@ pub enum Row {
 }
 
 impl Row {
-    fn can_be_chosen(self) -> bool {
-        !matches!(self, Self::Heading(_))
-    }
-
     fn is_item(self) -> bool {
         matches!(self, Self::Item(..))
     }
 
-    /// Returns the group of a checkpoint.
+    /// Returns the group of a task or of a checkpoint.
     fn group(self) -> Option<usize> {
         match self {
-            Self::Item(group, _) => Some(group),
-            _ => None,
+            Self::Heading(group) | Self::Item(group, _) => Some(group),
+            Self::Current => None,
         }
     }
 
@@ -95,16 +91,29 @@ impl Rows {
         self.all.rows.iter().position(|row| row.is_item()).unwrap_or(0)
     }
 
+    /// Returns the chosen checkpoint by its place in the list. The row of a task stands for the
+    /// newest shown checkpoint of the task whose work was a success, or for the newest shown one.
+    pub fn chosen_item(&self, list: &List) -> Option<(usize, usize)> {
+        let of = match self.chosen() {
+            Row::Current => return None,
+            Row::Item(group, item) => return Some((group, item)),
+            Row::Heading(group) => group,
+        };
+        let shown = self.all.rows.iter().filter_map(|row| match row {
+            Row::Item(group, item) if *group == of => Some((of, *item)),
+            _ => None,
+        });
+        let is_success = |(group, item): &(usize, usize)| {
+            let item = list.item(*group, *item);
+            item.is_some_and(|item| item.checkpoint.status == MarkStatus::Success)
+        };
+        shown.clone().find(is_success).or_else(|| shown.clone().next())
+    }
+
     /// Moves the choice by a number of rows.
     pub fn go(&mut self, by: isize) {
         self.at_end = false;
-        let last = self.all.last();
-        let to = self.all.cursor.saturating_add_signed(by).min(last);
-        let can = |place: &usize| self.all.rows.get(*place).is_some_and(|row| row.can_be_chosen());
-        // Skips headings in the direction of the move. The first and the last row are never
-        // headings.
-        let further = if by < 0 { (0..=to).rev().find(can) } else { (to..=last).find(can) };
-        self.choose(further.unwrap_or(self.all.cursor));
+        self.choose(self.all.cursor.saturating_add_signed(by).min(self.all.last()));
     }
 
     pub fn go_page(&mut self, forth: bool) {
@@ -205,14 +214,14 @@ mod tests {
     }
 
     #[test]
-    fn current_comes_first_and_headings_are_passed() {
+    fn current_comes_first_then_each_task_with_its_checkpoints() {
         let (mut rows, _) = of(&["a", "b"]);
         assert_eq!((rows.all.rows.len(), rows.items()), (9, 6));
         assert_eq!(rows.chosen(), Row::Current);
         rows.go(1);
-        assert_eq!(rows.chosen(), Row::Item(0, 0));
-        rows.go(3);
-        assert_eq!(rows.chosen(), Row::Item(1, 0));
+        assert_eq!(rows.chosen(), Row::Heading(0));
+        rows.go(4);
+        assert_eq!(rows.chosen(), Row::Heading(1));
         rows.go(-1);
         assert_eq!(rows.chosen(), Row::Item(0, 2));
         rows.go_first();
@@ -231,14 +240,14 @@ mod tests {
         rows.go_last();
         let last = [Row::Heading(1), Row::Item(1, 0), Row::Item(1, 1), Row::Item(1, 2)];
         assert_eq!(rows.all.visible(0), last);
-        rows.go(-3);
+        rows.go(-4);
         assert_eq!(rows.all.visible(0).first(), Some(&Row::Item(0, 2)));
         rows.go_page(false);
-        assert_eq!(rows.all.visible(0).first(), Some(&Row::Current));
+        assert_eq!(rows.all.visible(0).first(), Some(&Row::Heading(0)));
         rows.go_page(true);
-        assert_eq!(rows.chosen(), Row::Item(0, 1));
+        assert_eq!(rows.chosen(), Row::Item(0, 2));
         rows.set_height(1);
-        assert_eq!(rows.all.visible(0), [Row::Item(0, 1)]);
+        assert_eq!(rows.all.visible(0), [Row::Item(0, 2)]);
         rows.set_height(100);
         assert_eq!(rows.all.visible(0).len(), 9);
     }
@@ -281,6 +290,28 @@ mod tests {
         rows.renew(&list, &WordFilter::new("b-9"));
         rows.choose_success(&list);
         assert_eq!(rows.chosen(), Row::Item(1, 0));
+    }
+
+    #[test]
+    fn seed_000_the_row_of_a_task_stands_for_its_newest_success() {
+        let mut list = List::of_store();
+        for (task, failures) in [("a", 1), ("b", 3)] {
+            let mut items = [9, 8, 7].map(|at| checkpoint(task, at));
+            items[..failures].iter_mut().for_each(|item| item.status = MarkStatus::Failure);
+            list.add_store_page(page(items, None));
+        }
+        let mut rows = Rows::default();
+        rows.set_height(9);
+        let mut chosen = |filter: &str, at| {
+            rows.renew(&list, &WordFilter::new(filter));
+            rows.go_first();
+            rows.go(at);
+            rows.chosen_item(&list)
+        };
+        assert_eq!(chosen("", 0), None);
+        assert_eq!(chosen("", 1), Some((0, 1)));
+        assert_eq!(chosen("", 5), Some((1, 0)), "without a success the newest");
+        assert_eq!(chosen("a-7", 1), Some((0, 2)), "of those that are shown");
     }
 
     #[test]

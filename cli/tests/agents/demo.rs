@@ -118,7 +118,7 @@ impl Show {
         let tasks = self.home.milepost(&["tasks", "--json"]).ok().out;
         let tasks: Value = serde_json::from_str(&tasks).unwrap();
         let mut tasks = tasks["items"].as_array().unwrap().clone();
-        tasks.sort_by_key(|task| task["created_us"].as_str().unwrap().parse::<u64>().unwrap());
+        tasks.sort_by_key(|task| task["created_us"].as_u64().unwrap());
         tasks.iter().map(|task| task["id"].as_str().unwrap().to_owned()).collect()
     }
 

@@ -28,7 +28,7 @@ fn imports(agent: Agent) {
     let import = ["import", folder.to_str().unwrap(), "--json"];
     let said: Value = serde_json::from_str(&home.milepost_apart(&import).ok().out).unwrap();
     assert_eq!(said["tasks"][0]["id"], session.as_str(), "{said:#}");
-    assert_eq!(said["bad_lines"], "0", "{said:#}");
+    assert_eq!(said["bad_lines"], 0, "{said:#}");
     let log = log(&home, &session);
     let of = |kind: &'static str| log.iter().filter(move |event| event["kind"] == kind);
     assert_eq!(of("step_started").count(), 2);

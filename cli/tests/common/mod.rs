@@ -219,10 +219,10 @@ pub fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value[name].as_str().unwrap_or_else(|| panic!("{name} is no text in {value}"))
 }
 
-/// Reads a number that JSON has as text.
+/// Reads a whole number.
 #[track_caller]
 pub fn number(value: &Value, name: &str) -> u64 {
-    text(value, name).parse().unwrap()
+    value[name].as_u64().unwrap_or_else(|| panic!("{name} is no number in {value}"))
 }
 
 /// Every list of a store, to compare it with later.

@@ -189,7 +189,7 @@ fn the_number_of_redacted_texts_is_printed() {
     assert_eq!(place.say("export t --redact").err, "milepost: redacted 5 texts\n");
     let out = place.say("export t --redact -o out.jsonl").ok();
     assert!(out.ends_with("redacted 5 texts\n"), "{out}");
-    assert_eq!(place.json("export t --redact -o out.jsonl")["redacted"], "5");
+    assert_eq!(place.json("export t --redact -o out.jsonl")["redacted"], 5);
     let none = "redacted nothing: no text resembles a secret\n";
     assert!(place.say("export calm --redact -o out.jsonl").ok().ends_with(none));
     assert!(!place.say("export t -o out.jsonl").ok().contains("redacted"));

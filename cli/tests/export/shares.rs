@@ -223,8 +223,8 @@ fn a_dry_run_verifies_and_leaves_the_store_as_it_is() {
         [&task["id"], &task["user"], &task["input"]],
         [&json!("essay"), &json!("ada"), &json!("essay.html")]
     );
-    assert_eq!([&task["events"], &task["head"]], [&json!("5"), &json!("5")]);
-    assert_eq!([&task["withheld"], &task["erased"]], [&json!("1"), &json!("0")]);
+    assert_eq!([&task["events"], &task["head"]], [&json!(5), &json!(5)]);
+    assert_eq!([&task["withheld"], &task["erased"]], [&json!(1), &json!(0)]);
     assert_eq!((&task["copy"], &task["hash"]), (&json!(false), &json!(hash)));
     assert_eq!((&task["name_exists"], &task["same_history"]), (&json!(false), &json!(null)));
     let copied = to.json("import essay.html --as run --dry-run");

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
-use crate::common::Serving;
+use crate::common::{Serving, number};
 
 /// A place with a task of a message with a secret, one without, and a mark.
 fn secret() -> (Place, String) {
@@ -28,12 +28,12 @@ fn a_share_comes_back_as_the_same_task() {
     let from = Place::recorded();
     from.say("restore react@2").ok();
     let plan = from.json("share react --dry-run");
-    assert_eq!((plan["file"].clone(), plan["plan"]["withheld"].clone()), (Value::Null, json!("0")));
+    assert_eq!((plan["file"].clone(), plan["plan"]["withheld"].clone()), (Value::Null, json!(0)));
     from.say("share react -o react.html").ok();
     let path = from.path("react.html");
     let found = fs::metadata(&path).unwrap();
     assert_eq!(found.permissions().mode() & 0o777, 0o600, "only its owner reads it");
-    assert_eq!(found.len().to_string(), text(&plan["plan"], "bytes"));
+    assert_eq!(found.len() as u64, number(&plan["plan"], "bytes"));
     let to = Place::new();
     to.write("react.html", fs::read(path).unwrap());
     to.say("import react.html").ok();

@@ -61,7 +61,7 @@ fn an_import_that_was_killed_before_a_mark_makes_the_mark_alone() {
         assert_eq!(after.len(), before.len() + 1, "one mark");
         let mark = &killed.items("checkpoints exec-001")[0];
         assert_eq!(mark["aliases"], json!(["ckpt-exec-001-2"]));
-        assert_eq!(mark["at"], "18");
+        assert_eq!(mark["at"], 18);
         assert_eq!(counts(&killed.json("import old")["tasks"][0]), [0, 0, 3]);
         for step in 0..3 {
             assert_state(&killed, &checkpoint("exec-001", step));

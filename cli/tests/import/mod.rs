@@ -11,7 +11,7 @@ use milepost::events::{MarkCause, MarkStatus};
 use milepost::{Append, Body, Engine, Mark, Options};
 use serde_json::{Value, json};
 
-use crate::common::{Place, text};
+use crate::common::{Place, number, text};
 
 /// A checkpoint file's content.
 fn checkpoint(execution: &str, step: u64) -> Value {
@@ -49,7 +49,7 @@ fn place(count: u64) -> Place {
 
 /// The counts of one task of an import's document: events, checkpoints, repeated.
 fn counts(task: &Value) -> [u64; 3] {
-    ["events", "checkpoints", "repeated"].map(|name| text(task, name).parse().unwrap())
+    ["events", "checkpoints", "repeated"].map(|name| number(task, name))
 }
 
 /// The state at a checkpoint is that of its file.
@@ -73,7 +73,7 @@ fn every_field_of_a_file_arrives_where_it_should() {
     assert_eq!(said["skipped"], json!([]));
     assert_eq!(counts(&said["tasks"][0]), [10, 2, 0]);
     assert_eq!(said["tasks"][0]["id"], "exec-001");
-    assert_eq!(said["tasks"][0]["head"], "13");
+    assert_eq!(said["tasks"][0]["head"], 13);
     let file = checkpoint("exec-001", 1);
     assert_state(&place, &file);
     assert_eq!(place.items("tasks")[0]["user"], "ana");
@@ -102,7 +102,7 @@ fn every_field_of_a_file_arrives_where_it_should() {
     assert_eq!(mark["aliases"], json!(["ckpt-exec-001-1"]));
     assert_eq!(mark["metadata"], file["metadata"]);
     assert_eq!(mark["time"], "2024-11-16T10:30:01.123456Z");
-    assert_eq!(mark["at"], "12");
+    assert_eq!(mark["at"], 12);
     assert_eq!(place.json("verify")["faults"], json!([]));
 }
 
@@ -181,7 +181,7 @@ fn a_second_import_changes_nothing_and_a_new_file_is_added() {
     let before = (place.lines("log exec-001"), place.json("anchor"));
     let said = place.json("import old");
     assert_eq!(counts(&said["tasks"][0]), [0, 0, 3]);
-    assert_eq!(said["tasks"][0]["head"], "19");
+    assert_eq!(said["tasks"][0]["head"], 19);
     let after = (place.lines("log exec-001"), place.json("anchor"));
     assert_eq!(before.0, after.0);
     assert_eq!(before.1["logs"], after.1["logs"]);

@@ -40,7 +40,7 @@ fn seed_000_a_cache_with_several_projects_is_imported_whole() {
     // Again, from one level deeper: nothing is written twice.
     let said = place.json("import cache/projects");
     let tasks = said["tasks"].as_array().unwrap();
-    assert!(tasks.iter().all(|task| task["events"] == "0"), "{said}");
+    assert!(tasks.iter().all(|task| task["events"] == 0), "{said}");
 }
 
 #[test]

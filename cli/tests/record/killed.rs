@@ -35,7 +35,7 @@ fn a_step_and_its_checkpoint_are_one_commit_or_part_of_one() {
     assert_eq!(acks.len(), 900);
     let task = place.ids("tasks").into_iter().find(|id| id.starts_with("stdin-")).unwrap();
     // The third event of the first step: its hash is the one before the mark.
-    let shown = place.json(&format!("show {task}@{}", text(&acks[2], "offset")));
+    let shown = place.json(&format!("show {task}@{}", number(&acks[2], "offset")));
     assert_eq!((&shown["hash"], &shown["kind"]), (&acks[2]["hash"], &json!("step_finished")));
 }
 

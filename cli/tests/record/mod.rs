@@ -30,7 +30,7 @@ fn each_format_is_told_by_its_content() {
         let ran = place.run([OsStr::new("record"), copy.as_os_str(), OsStr::new("--json")]);
         let recorded: Value = serde_json::from_str(&ran.ok()).unwrap();
         assert_eq!(recorded["tasks"][0]["format"], format, "{name}");
-        assert!(text(&recorded["tasks"][0], "events").parse::<u64>().unwrap() > 0);
+        assert!(number(&recorded["tasks"][0], "events") > 0);
         text(&recorded["tasks"][0], "id");
     }
 }
@@ -118,8 +118,7 @@ fn trials_fork_exactly_where_they_part_ways() {
         let said: Vec<&Value> = said.into_iter().filter(|content| !content.is_null()).collect();
         assert_eq!(contents(&state), said, "lineage {id}");
         // The events on both sides of the fork differ, or one side ends there.
-        if let Some(offset) = lineage["parent"]["offset"].as_str() {
-            let offset: u64 = offset.parse().unwrap();
+        if let Some(offset) = lineage["parent"]["offset"].as_u64() {
             let parent = &lineage["parent"]["lineage"];
             let theirs = place.json(&format!("show airline-0/{parent}@{offset}"));
             let ours = place.json(&format!("show airline-0/{id}@{}", offset + 1));
@@ -128,7 +127,7 @@ fn trials_fork_exactly_where_they_part_ways() {
     }
     // Trials that are the same to their end share all but the mark of which one they are.
     let same = place.json("lineages airline-7");
-    assert_eq!(same[1]["events"], "3", "opened, variables with the trial's number, and a mark");
+    assert_eq!(same[1]["events"], 3, "opened, variables with the trial's number, and a mark");
     let failed = place.items("checkpoints airline-0 --status failure");
     assert_eq!(failed.as_array().unwrap().len(), 2);
 }
@@ -156,7 +155,7 @@ fn a_piped_line_is_durable_before_the_next_is_read() {
     for number in 1..=5_u64 {
         writeln!(stdin, "{{\"kind\":\"step_started\",\"step\":{number}}}").unwrap();
         let ack: Value = serde_json::from_str(&acks.next().unwrap().unwrap()).unwrap();
-        assert_eq!(ack["offset"], number.to_string());
+        assert_eq!(ack["offset"], number);
         said.push(ack);
     }
     // The kill leaves no time for an orderly end.
@@ -164,7 +163,7 @@ fn a_piped_line_is_durable_before_the_next_is_read() {
     child.wait().unwrap();
     assert_eq!(place.lines("log live").len(), 6);
     for ack in said {
-        let shown = place.json(&format!("show live@{}", text(&ack, "offset")));
+        let shown = place.json(&format!("show live@{}", number(&ack, "offset")));
         assert_eq!(shown["hash"], ack["hash"]);
     }
 }
@@ -238,7 +237,7 @@ fn a_mark_in_json_lines_becomes_a_checkpoint() {
     let mark = "{\"kind\":\"checkpoint_marked\",\"label\":\"here\",\"metadata\":{\"a\":1}}\n";
     place.write("marked.jsonl", format!("{HELLO}{mark}{HELLO}"));
     place.say("record marked.jsonl").ok();
-    assert_eq!(place.json("show marked@here")["offset"], "2");
+    assert_eq!(place.json("show marked@here")["offset"], 2);
     assert_eq!(place.ids("checkpoints marked").len(), 2);
 }
 

@@ -192,8 +192,8 @@ fn for_programs_standard_output_has_the_report_and_nothing_else() {
     assert_eq!(
         report["changes"],
         json!({
-            "created": "1", "changed": "0", "deleted": "0", "renamed": "0", "left_out": "0",
-            "folders": "0",
+            "created": 1, "changed": 0, "deleted": 0, "renamed": 0, "left_out": 0,
+            "folders": 0,
         })
     );
     let ids = place.ids("checkpoints essay");

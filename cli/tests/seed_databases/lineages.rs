@@ -71,7 +71,7 @@ fn seed_001_another_branch_id_is_a_lineage_of_its_own() {
     let state = place.json("state task-1@y");
     assert_eq!(state["prompt"], "y");
     let again = place.json("import checkpoints.sqlite");
-    assert_eq!(again["tasks"][0]["events"], "0");
+    assert_eq!(again["tasks"][0]["events"], 0);
     assert_eq!(lineages(&place).len(), found.len());
     assert_eq!(place.json("verify")["faults"], json!([]));
 }
@@ -128,7 +128,7 @@ fn seed_001_a_table_imported_while_it_grows_is_the_same_as_at_once() {
     for row in &rows {
         put(&connection, row);
         let said = grown.json("import checkpoints.sqlite");
-        assert_eq!(said["tasks"][0]["checkpoints"], "1", "{}", row.id);
+        assert_eq!(said["tasks"][0]["checkpoints"], 1, "{}", row.id);
         assert_eq!(grown.json("state task-1")["prompt"], row.id, "the newest row is active");
     }
     for row in &rows {

@@ -95,7 +95,7 @@ fn a_folder_of_sessions_becomes_steps_and_a_longer_one_adds_its_lines() {
     assert_eq!(import(&place), [16, 1]);
     assert_eq!(conversation(&place, SESSION), [told("one"), told("two")].concat());
     let tasks = place.items("tasks");
-    assert_eq!((&tasks[0]["title"], &tasks[0]["usage"]["input"]), (&json!("one"), &json!("200")));
+    assert_eq!((&tasks[0]["title"], &tasks[0]["usage"]["input"]), (&json!("one"), &json!(200)));
     assert_eq!(tasks[0]["usage"].get("cost"), None);
     place.say(&format!("restore {SESSION}@two")).ok();
     assert_eq!(conversation(&place, SESSION), told("one"));
@@ -184,7 +184,7 @@ fn a_line_of_usage_that_is_repeated_counts_once() {
     };
     assert_eq!(import(), 17);
     let tasks = place.items("tasks");
-    assert_eq!(tasks[0]["usage"]["input"], "100");
+    assert_eq!(tasks[0]["usage"]["input"], 100);
     assert_eq!(tasks[0]["usage"].get("cost"), None);
     assert_eq!(import(), 0);
 }

@@ -71,7 +71,7 @@ fn a_session_becomes_steps_with_messages_and_tools() {
     let said = place.json("import session.jsonl --user ana");
     assert_eq!(said["tasks"][0]["format"], "claude-code");
     assert_eq!(said["tasks"][0]["id"], SESSION);
-    assert_eq!(said["bad_lines"], "0");
+    assert_eq!(said["bad_lines"], 0);
     assert_eq!(place.items("tasks")[0]["user"], "ana");
     let events = place.lines(&format!("log {SESSION}"));
     let kinds: Vec<&str> = events.iter().map(|event| text(event, "kind")).collect();

@@ -100,7 +100,7 @@ fn an_export_becomes_steps_and_a_longer_one_adds_what_is_new() {
     assert_eq!(import(&place), [1 + 4 + 9 + 4, 1]);
     assert_eq!(conversation(&place, SESSION), [told("one"), told("two")].concat());
     let tasks = place.items("tasks");
-    assert_eq!((&tasks[0]["title"], &tasks[0]["usage"]["input"]), (&json!("one"), &json!("400")));
+    assert_eq!((&tasks[0]["title"], &tasks[0]["usage"]["input"]), (&json!("one"), &json!(400)));
     place.say(&format!("restore {SESSION}@{prompt}")).ok();
     assert_eq!(conversation(&place, SESSION), told("one"));
     assert_eq!(place.json("verify")["faults"], json!([]));

@@ -72,7 +72,7 @@ fn a_chat_becomes_steps_and_a_longer_one_adds_its_lines() {
     assert_eq!(import(&place), [12, 1]);
     assert_eq!(conversation(&place, SESSION), [told("one"), told("two")].concat());
     let tasks = place.items("tasks");
-    assert_eq!((&tasks[0]["title"], &tasks[0]["usage"]["input"]), (&json!("one"), &json!("200")));
+    assert_eq!((&tasks[0]["title"], &tasks[0]["usage"]["input"]), (&json!("one"), &json!(200)));
     place.say(&format!("restore {SESSION}@two")).ok();
     assert_eq!(conversation(&place, SESSION), told("one"));
     assert_eq!(place.json("verify")["faults"], json!([]));

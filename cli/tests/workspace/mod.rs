@@ -96,7 +96,7 @@ fn the_folder_is_the_current_one_and_the_store_in_it_is_left_out() {
     let skips = place.say("files essay --skips").ok();
     assert_eq!(skips.split_whitespace().collect::<Vec<_>>(), ["store", "0", ".milepost"]);
     let skips = place.json("files essay --skips");
-    assert_eq!(skips, json!([{"path": ".milepost", "reason": "store", "size": "0"}]));
+    assert_eq!(skips, json!([{"path": ".milepost", "reason": "store", "size": 0}]));
     assert_eq!(place.say("files essay work --skips").ok(), "nothing was left out\n");
 }
 
@@ -107,7 +107,7 @@ fn limits_leave_files_out_and_forgetting_lets_go_of_ignored_ones() {
     assert!(ran.out.starts_with("captured 2 files, 20 B: "), "{ran:?}");
     assert!(ran.code == 0 && ran.err.contains("left out by size: draft.md (14 B);"), "{ran:?}");
     let skips = place.json("files essay --skips");
-    assert_eq!(skips, json!([{"path": "draft.md", "reason": "large", "size": "14"}]));
+    assert_eq!(skips, json!([{"path": "draft.md", "reason": "large", "size": 14}]));
     assert_eq!(place.say("capture work --task essay --max-total 20").code, 0);
     let skips = place.json("files essay --skips");
     assert!(!skips.as_array().unwrap().is_empty(), "{skips}");
@@ -175,7 +175,7 @@ fn files_of_a_point_are_written_elsewhere_without_a_trace() {
     assert_eq!(place.json("lineages essay"), before);
     place.say("files essay@first --to look").failed(1, "is not empty");
     let form = place.json("files essay@first --to again");
-    assert_eq!((&form["files"], &form["to"]), (&"3".into(), &"again".into()));
+    assert_eq!((&form["files"], &form["to"]), (&3.into(), &"again".into()));
     // The next roll back knows the folder that was captured.
     place.say("rollback essay@first --files work --theirs draft.md").ok();
     assert_eq!(read("work/draft.md"), read("look/draft.md"));
@@ -244,7 +244,7 @@ fn cat_prints_the_bytes_and_nothing_else() {
     assert_eq!(picture.stdout, b"\x89PNG\0\0\xff");
     assert_eq!(
         place.json("cat essay src/main.rs"),
-        json!({"path": "src/main.rs", "mode": "0644", "size": "13", "content": "fn main() {}\n"})
+        json!({"path": "src/main.rs", "mode": "0644", "size": 13, "content": "fn main() {}\n"})
     );
     let picture = place.json("cat essay picture");
     assert_eq!(picture["content"], json!({"base64": "iVBORwAA/w=="}));

@@ -12,11 +12,11 @@ import type {
 import type { components } from "./schema.js";
 
 export { MilepostError } from "./http.js";
-export type { Cursor, Page, ReadOptions, WriteOptions } from "./http.js";
+export type { Big, Cursor, Page, ReadOptions, WriteOptions } from "./http.js";
 
 type Forms = components["schemas"];
 
-/** A marked point of a task. Offsets are strings: they can exceed 2^53. */
+/** A marked point of a task. */
 export type Checkpoint = Forms["CheckpointForm"];
 /** A branch of a task's history. One of them is active. */
 export type Lineage = Forms["LineageForm"];

@@ -3,7 +3,7 @@
 import { createCheckpointService } from "./checkpointService.js";
 import type { Checkpoint, CheckpointService, MarkRequest } from "./checkpointService.js";
 import { answer, defined, once, open, repeated, segment } from "./http.js";
-import type { Page, ReadOptions, Requests, ServiceOptions } from "./http.js";
+import type { Big, ReadOptions, Requests, ServiceOptions } from "./http.js";
 import { Run } from "./run.js";
 import type { RunOptions } from "./run.js";
 import type { components } from "./schema.js";
@@ -14,7 +14,7 @@ type Forms = components["schemas"];
 export type NewEvent = Forms["EventRequest"];
 /** An event of a task. `body` is `null` if it was erased. */
 export type Event = Forms["EventForm"];
-/** The place of appended events. Offsets are strings: they can exceed 2^53. */
+/** The place of appended events. */
 export type Appended = Forms["AppendedForm"];
 /** A task, with the head of its active lineage. */
 export type Task = Forms["TaskForm"];
@@ -29,7 +29,7 @@ export interface AppendOptions {
    */
   key?: string | undefined;
   /** The head that the lineage must have. If it is another one, the append is refused with 412. */
-  ifHead?: string | number | bigint | undefined;
+  ifHead?: Big | bigint | undefined;
   /** Marks a checkpoint behind the events, in the same commit. */
   mark?: Mark | undefined;
   /** The lineage, the active one by default. */
@@ -42,9 +42,9 @@ export interface AppendOptions {
 /** The events to read. */
 export interface EventRange {
   /** The first offset: the first event by default. */
-  from?: string | number | bigint | undefined;
+  from?: Big | bigint | undefined;
   /** The end, exclusive: the head by default. */
-  to?: string | number | bigint | undefined;
+  to?: Big | bigint | undefined;
   /** The lineage, the active one by default. Events before its fork are read, too. */
   lineage?: number | undefined;
   /** Only events of these kinds. */
@@ -88,7 +88,7 @@ export interface Client {
     label?: string,
     options?: Omit<MarkRequest, "label"> & {
       key?: string | undefined;
-      ifHead?: string | number | bigint | undefined;
+      ifHead?: Big | bigint | undefined;
       signal?: AbortSignal | undefined;
     },
   ): Promise<Checkpoint>;
@@ -144,15 +144,15 @@ export function connect(options: ServiceOptions = {}): Client {
     },
 
     async *events(task, { from, to, lineage, kinds, page, signal } = {}) {
-      let next: string | null | undefined = from === undefined ? undefined : String(from);
+      let next: Big | null | undefined = typeof from === "bigint" ? String(from) : from;
       do {
-        const read: Page<Event> = await answer(
+        const read: { items: Event[]; next?: Big | null } = await answer(
           http.GET("/v1/tasks/{task}/events", {
             params: {
               path: { task: segment(task) },
               query: defined({
                 from: next,
-                to: to === undefined ? undefined : String(to),
+                to: typeof to === "bigint" ? String(to) : to,
                 lineage,
                 kind: kinds?.join(","),
                 limit: page ?? 1000,
@@ -188,7 +188,7 @@ export function connect(options: ServiceOptions = {}): Client {
   return client;
 }
 
-function headOf(head: string | number | bigint | undefined): string | undefined {
+function headOf(head: Big | bigint | undefined): string | undefined {
   return head === undefined ? undefined : String(head);
 }
 

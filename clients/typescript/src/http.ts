@@ -31,6 +31,12 @@ export interface Page<Item> {
   next?: string | null;
 }
 
+/**
+ * A whole number: an offset, a count, microseconds. Over 2^53 it is a string of its digits;
+ * `BigInt` takes both.
+ */
+export type Big = components["schemas"]["Big"];
+
 /** The place of a page. */
 export interface Cursor {
   /** The `next` of the previous page; absent for the first page. */
@@ -77,7 +83,7 @@ export class MilepostError extends Error {
   /** The id of the request, which the service's log has, too. */
   readonly requestId: string | undefined;
   /** The actual head, if the expected head did not match. */
-  readonly head: string | undefined;
+  readonly head: Big | undefined;
 
   constructor(problem: Partial<Problem> & { status: number }) {
     const title = problem.title ?? `HTTP ${problem.status}`;

@@ -14,7 +14,7 @@ export type {
 export { createCheckpointService, isCurrent } from "./checkpointService.js";
 export type { Checkpoint, CheckpointService, Lineage } from "./checkpointService.js";
 export { addressOf, MilepostError } from "./http.js";
-export type { ReadOptions, ServiceOptions, WriteOptions } from "./http.js";
+export type { Big, ReadOptions, ServiceOptions, WriteOptions } from "./http.js";
 export { Run } from "./run.js";
 export type { RunOptions, Step } from "./run.js";
 export type { components, operations, paths } from "./schema.js";

@@ -18,7 +18,7 @@ import { concatenated, toBase64 } from "./bytes.js";
 import { connect } from "./client.js";
 import type { Client } from "./client.js";
 import { isMissing, MilepostError } from "./http.js";
-import type { ServiceOptions } from "./http.js";
+import type { Big, ServiceOptions } from "./http.js";
 import { aliasOf } from "./langgraph/alias.js";
 import { applied, changesTo, eventsOf } from "./langgraph/change.js";
 import type { Given } from "./langgraph/change.js";
@@ -46,7 +46,7 @@ export interface MilepostSaverOptions {
 interface Parent {
   marked: Marked;
   thread: Thread;
-  head: string | undefined;
+  head: Big | undefined;
 }
 
 /** The number of times that a put is tried while other writers append to its lineage. */

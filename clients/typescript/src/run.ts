@@ -5,6 +5,7 @@ import { fromBase64, toBase64 } from "./bytes.js";
 import type { Appended, AppendOptions, Client, NewEvent, Task } from "./client.js";
 import type { Checkpoint } from "./checkpointService.js";
 import { addressOf, answer, defined, found, MilepostError, once, repeated } from "./http.js";
+import type { Big } from "./http.js";
 import type { components } from "./schema.js";
 
 type Attachment = components["schemas"]["AttachmentForm"];
@@ -43,9 +44,9 @@ export class Run {
   /** The results of the active lineage, by their keys. */
   #recorded = new Map<string, unknown>();
   /** Where the results were read to. */
-  #next = "0";
+  #next: Big = 0;
   /** The activation that they were read from. A restore, an undo and a switch make another one. */
-  #epoch: string | undefined;
+  #epoch: Big | undefined;
   /** The calls of `once` under way, by their keys. */
   readonly #busy = new Map<string, Promise<unknown>>();
 
@@ -164,7 +165,7 @@ export class Run {
     return last.status === "finished" ? last.number + 1 : last.number;
   }
 
-  async #ended(epoch: string, event: NewEvent): Promise<void> {
+  async #ended(epoch: Big, event: NewEvent): Promise<void> {
     if ((await this.#client.task(this.task)).epoch !== epoch) {
       throw new MilepostError({
         status: 409,
@@ -210,7 +211,7 @@ export class Run {
     if (task.epoch !== this.#epoch) {
       this.#epoch = task.epoch;
       this.#recorded.clear();
-      this.#next = "0";
+      this.#next = 0;
     }
     if (BigInt(this.#next) >= BigInt(task.head)) {
       return;

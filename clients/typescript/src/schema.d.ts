@@ -1289,8 +1289,8 @@ export interface components {
             /** @description The writer. */
             writer: string;
         };
-        /** @description A whole number up to 2^64 - 1. */
-        Big: string;
+        /** @description A whole number; over 2^53, up to 2^64 - 1, a string of its digits. */
+        Big: number | string;
         /** @description The event that a search found. */
         BisectedForm: {
             /** @description The changes of the state that the event made. */
@@ -1375,9 +1375,9 @@ export interface components {
              * @default false
              */
             forget_ignored: boolean;
-            /** @description A whole number up to 2^64 - 1, or a string of its digits. */
+            /** @description A whole number; over 2^53, up to 2^64 - 1, a string of its digits. */
             max_file?: string | number | null;
-            /** @description A whole number up to 2^64 - 1, or a string of its digits. */
+            /** @description A whole number; over 2^53, up to 2^64 - 1, a string of its digits. */
             max_total?: string | number | null;
             /**
              * @description Also capture the paths of the default list in `docs/WORKSPACE.md`.
@@ -1495,7 +1495,7 @@ export interface components {
         CheckpointRequest: {
             /** @description Ids of the checkpoint in other systems. */
             aliases?: string[];
-            /** @description A whole number up to 2^64 - 1, or a string of its digits. */
+            /** @description A whole number; over 2^53, up to 2^64 - 1, a string of its digits. */
             at?: string | number | null;
             /**
              * @description The reason for the mark: `manual` (the default), `step`, `idle`, `before_tool`,
@@ -2166,7 +2166,7 @@ export interface components {
             allow_unknown?: boolean;
             /** @description The owner of the tasks of runs and folders if `user` is left out. Default: the caller. */
             default_user?: string | null;
-            /** @description A whole number up to 2^64 - 1, or a string of its digits. */
+            /** @description A whole number; over 2^53, up to 2^64 - 1, a string of its digits. */
             event_max?: string | number | null;
             /**
              * @description The format of the runs: `jsonl`, `swe-agent`, `tau-bench`, `claude-code`, `codex`,
@@ -3216,7 +3216,7 @@ export interface components {
             undo?: number | null;
             /** @description Only tasks of this user. Not with `task`. */
             user?: string | null;
-            /** @description A whole number up to 2^64 - 1, or a string of its digits. */
+            /** @description A whole number; over 2^53, up to 2^64 - 1, a string of its digits. */
             younger_than_seconds?: string | number | null;
         };
         /** @description An event on one line. */

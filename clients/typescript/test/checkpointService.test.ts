@@ -132,14 +132,16 @@ test("seed_001 a checkpoint is marked with a label once under a key, and removed
 
 test("seed_001 statistics count the checkpoints", async () => {
   const stats = await service.stats();
-  assert.equal("checkpoints" in stats && stats.checkpoints, String(steps));
+  assert.equal("checkpoints" in stats && stats.checkpoints, steps);
 });
 
 test("seed_001 a refusal is an error with the service's status, title and detail", async () => {
   await assert.rejects(service.checkpoint("00000000"), problem(404, "It is not there"));
   await assert.rejects(service.checkpoints("exec-002"), problem(404, "It is not there"));
   const late = service.mark("exec-001", {}, { expectedHead: "1" });
-  await assert.rejects(late, { name: "MilepostError", status: 412, head: /^\d+$/ });
+  await assert.rejects(late, (error) => {
+    return error instanceof MilepostError && error.status === 412 && Number(error.head) > 1;
+  });
 
   const stranger = createCheckpointService({ ...milepost, token: "mp_00000000_0" });
   await assert.rejects(stranger.checkpoints("exec-001"), problem(401));

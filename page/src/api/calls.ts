@@ -77,7 +77,7 @@ export function series(asked: SeriesRequest, signal?: Signal): Promise<T.Series>
 }
 
 export const events = (id: string, asked: RowsRequest, signal?: Signal) =>
-  ask<T.Page<T.Event> & { head: T.Big }>(`${task(id)}/events${query({ ...asked })}`, { signal });
+  ask<T.Events>(`${task(id)}/events${query({ ...asked })}`, { signal });
 
 export const at = (address: string, signal?: Signal) => ask<T.Point>(point(address), { signal });
 
@@ -114,7 +114,7 @@ export const fileChanges = (a: string, b: string, signal?: Signal) =>
 export const filePath = (address: string, path: string) =>
   `${point(address)}/files/${path.split("/").map(part).join("/")}`;
 
-export const align = (a: string, b: string, from: string | null, texts: boolean, signal?: Signal) =>
+export const align = (a: string, b: string, from: number | null, texts: boolean, signal?: Signal) =>
   ask<T.Align>(
     `${point(a)}/align/${part(b)}${query({ from, limit: 1000, texts: texts ? true : null })}`,
     { signal },
@@ -202,7 +202,7 @@ export const append = (id: string, events: object[], key: string) =>
     lines: events.map((one) => JSON.stringify(one)).join("\n"),
   });
 
-export const mark = (id: string, body: { label?: string; lineage: number; at: string }) =>
+export const mark = (id: string, body: { label?: string; lineage: number; at: number }) =>
   ask<{ id: string }>(`${task(id)}/checkpoints`, { method: "POST", body });
 
 export const pin = (id: string, reason: string) =>

@@ -17,10 +17,10 @@ export async function readWhole<T>(
   let last = -1;
   for (let idle = 0; ;) {
     const found = await load();
-    const read = parts(found).reduce((sum, one) => sum + Number(one.read), 0);
+    const read = parts(found).reduce((sum, one) => sum + one.read, 0);
     idle = read > last ? 0 : idle + 1;
     last = Math.max(last, read);
-    if (idle === IDLE || parts(found).every((one) => Number(one.read) >= Number(one.head))) {
+    if (idle === IDLE || parts(found).every((one) => one.read >= one.head)) {
       return found;
     }
     if (idle > 0) await pause(wait);

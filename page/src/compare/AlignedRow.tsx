@@ -29,7 +29,7 @@ function Result({ turn }: { turn: Turn }) {
 
 function Content({ turn, note, tone }: { turn: Turn; note: string; tone: string }) {
   const call = turn.calls[0];
-  const more = turn.calls.length - 1 + Number(turn.more_calls ?? 0);
+  const more = turn.calls.length - 1 + (turn.more_calls ?? 0);
   return (
     <>
       <div class="top">
@@ -72,7 +72,7 @@ function elsewhere(item: AlignItem, column: number, source: Columns): string {
   const side = item.a ? "b" : "a";
   const { items } = source.pairs[column - 1]!;
   const turn = items.value.find((one) => one[side]?.number === item.other)?.[side];
-  const name = turn ? nameOfTurn(turn) : `·${Number(item.other) + 1}`;
+  const name = turn ? nameOfTurn(turn) : `·${(item.other ?? 0) + 1}`;
   return words.value.alsoIn(letterOf(item.a ? column : 0), name);
 }
 

@@ -168,7 +168,7 @@ function Sides({ route, source }: { route: CompareRoute; source: Columns }) {
   const forkHere = () => {
     const { task, lineage } = parsePoint(at ? source.of[at[0]]! : "");
     if (!at || lineage === null) return say(w.noFurther);
-    const [first, next] = [Number(at[1].first), Number(at[1].next)];
+    const { first, next } = at[1];
     openFork({ task, lineage, offset: first, first, next, turn: null });
   };
   const swap = () => {

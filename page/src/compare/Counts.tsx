@@ -25,8 +25,8 @@ function Numbers({ pair, letter }: { pair: AlignSource; letter: string }) {
     );
   }
   if (!counts) return <td colSpan={7}>…</td>;
-  const cells: [string, string][] = [
-    [String(pair.common.value), ""],
+  const cells: [number, string][] = [
+    [pair.common.value, ""],
     [counts.same, ""],
     [counts.changed, "warn"],
     [counts.only_a, "bad"],
@@ -36,7 +36,7 @@ function Numbers({ pair, letter }: { pair: AlignSource; letter: string }) {
   return (
     <>
       {cells.map(([value, tone]) => (
-        <td class={value === "0" ? "" : tone}>{count(value)}</td>
+        <td class={value === 0 ? "" : tone}>{count(value)}</td>
       ))}
       <td>{placeOf(pair, letter)}</td>
     </>

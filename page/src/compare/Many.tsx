@@ -216,7 +216,7 @@ export function ManyApart({ route }: { route: CompareRoute }) {
   const to = Math.min(from + size, differing.length);
   const isInside = histories.some(({ address, lineage }) => {
     const { offset } = parsePoint(address);
-    return offset !== null && offset < Number(lineage.head);
+    return offset !== null && offset < lineage.head;
   });
   return (
     <Frame

@@ -14,7 +14,7 @@ export class AlignSource {
   readonly common = signal(0);
   readonly problem = signal<Problem | null>(null);
   readonly done = signal(false);
-  #next: string | null = null;
+  #next: number | null = null;
   #busy: Promise<void> | null = null;
   readonly #abort = new AbortController();
 
@@ -41,7 +41,7 @@ export class AlignSource {
       batch(() => {
         this.items.value = [...this.items.value, ...page.items];
         this.counts.value = page.counts;
-        this.common.value = Number(page.common);
+        this.common.value = page.common;
         this.problem.value = null;
         this.done.value = this.#next === null;
       });

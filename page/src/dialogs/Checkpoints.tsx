@@ -23,7 +23,7 @@ interface Listed {
 
 function Row({ of }: { of: Checkpoint }) {
   const w = words.value;
-  const at = Number(of.at);
+  const { at } = of;
   const address = formatPoint(of.task, of.lineage, at);
   const open = () => {
     closeDialog();

@@ -32,7 +32,8 @@ function Found({ found }: { found: Bisected }) {
         <b>{w.whenFound(found.found)}</b>{" "}
         <span class="dim">
           {found.event.kind}
-          {found.step != null && ` · ${w.stepN(found.step)}`} · {w.whenStates(count(found.states))}
+          {found.step != null && ` · ${w.stepN(String(found.step))}`} ·{" "}
+          {w.whenStates(count(found.states))}
         </span>{" "}
         {found.until != null && <span>{w.whenUntil(found.until)} </span>}
         <button type="button" onClick={open}>

@@ -14,7 +14,7 @@ export function MarkDialog({ selection }: { selection: Selection }) {
   const w = words.value;
   const [label, setLabel] = useState("");
   const run = async () => {
-    const place = { lineage: selection.lineage, at: String(selection.next) };
+    const place = { lineage: selection.lineage, at: selection.next };
     await mark(selection.task, label.trim() ? { ...place, label: label.trim() } : place);
     closeDialog();
     say(w.marked);
@@ -34,12 +34,10 @@ async function markOf(of: Selection): Promise<string | undefined> {
   let cursor: string | null = null;
   do {
     const page: Page<Checkpoint> = await checkpoints(of.task, of.lineage, cursor);
-    const inStep = (one: Checkpoint) => {
-      return Number(one.mark) >= of.first && Number(one.mark) <= of.next;
-    };
+    const inStep = (one: Checkpoint) => one.mark >= of.first && one.mark <= of.next;
     const found = page.items.find(inStep);
     if (found) return found.id;
-    if (page.items.some((one) => Number(one.mark) < of.first)) return undefined;
+    if (page.items.some((one) => one.mark < of.first)) return undefined;
     cursor = page.next ?? null;
   } while (cursor !== null);
   return undefined;

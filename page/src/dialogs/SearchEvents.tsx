@@ -37,8 +37,8 @@ async function search(
     const page: Awaited<ReturnType<typeof searchEvents>> = await searchEvents(text, cursor, signal);
     cursor = page.next ?? null;
     found += page.items.length;
-    const read = Number(page.events);
-    tell((old) => ({ ...old, hits: [...old.hits, ...page.items], read: old.read + read }));
+    const { items, events } = page;
+    tell((old) => ({ ...old, hits: [...old.hits, ...items], read: old.read + events }));
   } while (cursor !== null && found < LISTED);
   tell((old) => ({ ...old, state: "done" }));
 }

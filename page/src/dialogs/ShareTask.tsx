@@ -82,7 +82,7 @@ function Places({ of }: { of: readonly string[] }) {
 
 function Plan({ plan }: { plan: SharePlan }) {
   const w = words.value;
-  const [withheld, trusted] = [Number(plan.withheld), Number(plan.trusted)];
+  const { withheld, trusted } = plan;
   return (
     <>
       <p>
@@ -94,7 +94,7 @@ function Plan({ plan }: { plan: SharePlan }) {
       {plan.longest !== undefined && (
         <p class="warn">{w.giveLong(count(plan.long), bytes(plan.longest))}</p>
       )}
-      {Number(plan.captures) > 0 && <p>{w.giveCaptures(count(plan.captures))}</p>}
+      {plan.captures > 0 && <p>{w.giveCaptures(count(plan.captures))}</p>}
       {plan.copy_only && <p>{w.giveCopy}</p>}
       {plan.finds.length > 0 && (
         <table class="plain">

@@ -22,7 +22,7 @@ interface ChartProps {
   ticks: Drawing | null;
   /** The place of the pointer: on the x axis, and its height in this chart. */
   onCursor: (at: Pointed | null) => void;
-  onOpen: (line: Line, offset: string) => void;
+  onOpen: (line: Line, offset: number) => void;
 }
 
 export interface Pointed {
@@ -187,7 +187,7 @@ export function Chart(props: ChartProps) {
         x === undefined ? undefined : (places.findLast((one) => one.x <= x) ?? places[0]);
       const near = place && nearest(place, made.posToVal(made.cursor.top ?? 0, "y"));
       const offset = tickAt(event)?.offset ?? near?.at;
-      if (line && offset !== undefined) now.onOpen(line, String(offset));
+      if (line && offset !== undefined) now.onOpen(line, offset);
     });
     made.over.addEventListener("mousemove", (event) => {
       const tick = tickAt(event);

@@ -58,7 +58,7 @@ interface ShownProps {
   table: boolean;
   ticks: Drawing | null;
   onCursor: (at: Pointed | null) => void;
-  onOpen: (line: Line, offset: string) => void;
+  onOpen: (line: Line, offset: number) => void;
 }
 
 function Shown(props: ShownProps) {
@@ -116,7 +116,7 @@ export function Metrics({ route }: { route: MetricsRoute }) {
     share: { run: () => {}, why: isShare() ? w.shareWhy : w.notYet },
     copyLink: () => void copy(location.href),
   });
-  const open = (of: string, offset: string) => {
+  const open = (of: string, offset: number) => {
     const { task, lineage } = parsePoint(of);
     const address = `${lineage === null ? task : `${task}/${lineage}`}@${offset}`;
     go({ screen: "task", address, tab: "step", pointer: "", view: "" });

@@ -17,7 +17,7 @@ interface ValuesProps {
   pointed: Pointed | null;
   chosen: number;
   choose: (index: number) => void;
-  onOpen: (address: string, offset: string) => void;
+  onOpen: (address: string, offset: number) => void;
 }
 
 /** Values of a bucket: the last one, or that at the pointer, and how far the others reach. */
@@ -42,14 +42,14 @@ function valueOf(name: string, index: number, pointed: Pointed | null) {
 }
 
 /** The least and the greatest value of a line, which lead to their events. */
-function Ends({ line, open }: { line: Line | undefined; open: (offset: string) => void }) {
+function Ends({ line, open }: { line: Line | undefined; open: (offset: number) => void }) {
   const w = words.value;
   const ends = line && endsOf(line);
   if (!ends) return null;
   const link = (name: string, { value, at }: Near) => (
     <>
       {name}{" "}
-      <button type="button" class="link" title={`@${at}`} onClick={() => open(String(at))}>
+      <button type="button" class="link" title={`@${at}`} onClick={() => open(at)}>
         {measure(value)}
       </button>{" "}
     </>

@@ -32,16 +32,16 @@ export function linesOf(of: Series): Line[] {
   return of.items.map((item) => ({
     address: item.address,
     places: item.buckets.map((bucket) => ({
-      x: Number(bucket.x),
+      x: bucket.x,
       first: float(bucket.first),
       last: float(bucket.last),
       min: float(bucket.min),
       max: float(bucket.max),
-      count: Number(bucket.count),
-      at: Number(bucket.at),
-      lastAt: Number(bucket.last_at),
-      minAt: Number(bucket.min_at),
-      maxAt: Number(bucket.max_at),
+      count: bucket.count,
+      at: bucket.at,
+      lastAt: bucket.last_at,
+      minAt: bucket.min_at,
+      maxAt: bucket.max_at,
     })),
   }));
 }

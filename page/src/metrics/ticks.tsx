@@ -40,7 +40,7 @@ const NEAR = 6;
 interface Found {
   rows: Row[];
   /** Offset before which all are there, if there may be further ones. */
-  until: string | null;
+  until: number | null;
 }
 
 async function find(address: string, signal: AbortSignal): Promise<Found> {
@@ -57,17 +57,17 @@ async function find(address: string, signal: AbortSignal): Promise<Found> {
   for (let i = 0; i < REQUESTS; i++) {
     const page = await rows(task, { ...asked, from, limit: MOST - found.length }, signal);
     found.push(...page.items);
-    if (!page.next) return { rows: found, until: null };
-    from = Number(page.next);
+    if (page.next == null) return { rows: found, until: null };
+    from = page.next;
     if (found.length >= MOST) break;
   }
-  return { rows: found, until: String(from) };
+  return { rows: found, until: from };
 }
 
 /** Place of an event on the axis: among steps, that of the value before it. */
 export function placeOf(row: Row, line: Line, axis: Axis): number | null {
-  if (axis === "time") return Number(row.time_us);
-  const offset = Number(row.offset);
+  if (axis === "time") return row.time_us;
+  const { offset } = row;
   if (axis === "offset") return offset;
   const place = line.places.findLast((one) => one.at <= offset) ?? line.places[0];
   return place?.x ?? null;
@@ -148,7 +148,7 @@ function drawing(all: readonly Row[], axis: Axis): Drawing {
 export function useTicks(
   address: string | undefined,
   axis: Axis,
-  onOpen: (address: string, offset: string) => void,
+  onOpen: (address: string, offset: number) => void,
 ): Ticks | null {
   const asked = useAsk(address ? `ticks ${address}` : null, (signal) => find(address!, signal));
   const found = asked.value;

@@ -128,7 +128,7 @@ export function LongText(props: LongTextProps) {
       {cut && (
         <div class="warn">
           {w.cutAt(bytes(new Blob([cut.cut]).size), size)}{" "}
-          {Number(cut.bytes) <= SHOWN_LIMIT && (
+          {cut.bytes <= SHOWN_LIMIT && (
             <button type="button" class="link" onClick={() => void showAll()}>
               {w.showAll(size)}
             </button>

@@ -37,7 +37,7 @@ function Check({ contents }: { contents: Contents }) {
     case "running":
       return (
         <span class="dim">
-          <progress aria-label={w.verifyRuns} value={now.events} max={Number(contents.events)} />{" "}
+          <progress aria-label={w.verifyRuns} value={now.events} max={contents.events} />{" "}
           {w.checkRuns(count(now.events), count(contents.events))}
         </span>
       );

@@ -84,8 +84,8 @@ export function ShareDialog({ contents }: { contents: Contents }) {
     <Dialog title={w.shareOf(contents.task, contents.version)}>
       <h3>{w.importHow}</h3>
       <Command text={`milepost import ${fileName()}`} />
-      {Number(withheld) > 0 && <p>{w.withheldHow(count(withheld))}</p>}
-      {Number(trusted) > 0 && <p class="warn">{w.trustedHow(count(trusted))}</p>}
+      {withheld > 0 && <p>{w.withheldHow(count(withheld))}</p>}
+      {trusted > 0 && <p class="warn">{w.trustedHow(count(trusted))}</p>}
       <h3>{w.verify}</h3>
       {now.state === "done" && <Faults verdict={now.verdict} />}
       {now.state === "failed" && (

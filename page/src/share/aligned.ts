@@ -30,9 +30,9 @@ async function side(
   history: History,
   of: Lineage,
   numbers: (Big | null)[],
-): Promise<Map<Big, Turn>> {
+): Promise<Map<Big | null, Turn>> {
   const given = numbers.filter((one) => one !== null);
-  const turns = await turnsOf(history, of, given.map(Number));
+  const turns = await turnsOf(history, of, given);
   return new Map(given.flatMap((one, i) => (turns[i] ? [[one, turns[i]] as const] : [])));
 }
 
@@ -49,11 +49,11 @@ export async function align(
   asked: AlignRequest,
 ): Promise<Align> {
   const active = history.lineage(null);
-  const isHead = ({ lineage, offset }: Place) => offset === Number(lineage.head);
+  const isHead = ({ lineage, offset }: Place) => offset === lineage.head;
   const other = a.lineage === active ? b.lineage : a.lineage;
   const isPair = a.lineage !== b.lineage && [a.lineage, b.lineage].includes(active);
   if (!isPair || !isHead(a) || !isHead(b)) {
-    const head = formatPoint(history.task, active.id, Number(active.head));
+    const head = formatPoint(history.task, active.id, active.head);
     throw notHere(words.value.shareOnlyActive(head));
   }
   const name = `${asked.texts ? "align-texts" : "align"}/${other.id}`;
@@ -77,10 +77,10 @@ export async function align(
     common: found.common,
     counts: isSwapped ? { ...counts, only_a: counts.only_b, only_b: counts.only_a } : counts,
     items: items.map(([op, i, j, moved]): AlignItem => {
-      const [first, second] = [ours.get(i ?? "") ?? null, theirs.get(j ?? "") ?? null];
+      const [first, second] = [ours.get(i) ?? null, theirs.get(j) ?? null];
       const sides = isSwapped ? { a: second, b: first } : { a: first, b: second };
       return { op: isSwapped ? SWAPPED[op] : op, ...sides, other: moved };
     }),
-    next: end < found.items.length ? String(end) : null,
+    next: end < found.items.length ? end : null,
   };
 }

@@ -95,7 +95,7 @@ export class Answers {
       reason: "share",
       store: { id: "", keyed },
       version,
-      limits: { body: "0", rows: ROWS, turns: TURNS, summaries: 1 },
+      limits: { body: 0, rows: ROWS, turns: TURNS, summaries: 1 },
     };
   }
 
@@ -108,7 +108,7 @@ export class Answers {
     }
     const of = history.lineage(query.number("lineage"));
     const from = query.number("from") ?? 0;
-    const to = query.number("to") ?? Number(of.head);
+    const to = query.number("to") ?? of.head;
     switch (name) {
       case "rows":
         return rowsPage(history, of, { ...query.wanted, from, to, limit: query.limit(ROWS) });
@@ -119,7 +119,7 @@ export class Answers {
       case "events":
         return events(history, of, from, Math.min(to, from + query.limit(ROWS)));
       case "overview": {
-        const none: Omit<Overview, keyof Progress> = { width: "1", buckets: [], turns: "0" };
+        const none: Omit<Overview, keyof Progress> = { width: 1, buckets: [], turns: 0 };
         const found = await history.document<Overview>(of, (id) => `overview/${id}`);
         return found ?? { ...none, read: of.head, head: of.head };
       }
@@ -140,11 +140,11 @@ const metricsOf = (lineage: number) => `metrics/${lineage}`;
 /** Events with their long texts cut; the text of each is `value`. */
 async function events(history: History, of: Lineage, from: number, to: number) {
   const items: Event[] = [];
-  const end = Math.min(to, Number(of.head));
+  const end = Math.min(to, of.head);
   for (let offset = from; offset < end; offset++) {
     items.push(await eventAt(history, of, offset, CUT));
   }
-  return { items, next: end < Number(of.head) ? String(end) : null, head: of.head };
+  return { items, next: end < of.head ? end : null, head: of.head };
 }
 
 async function point(history: History, address: string, rest: string[], query: Query) {
@@ -184,7 +184,7 @@ async function point(history: History, address: string, rest: string[], query: Q
 }
 
 /** Bucket with its places on all axes: `x` is the step, `at` the offset. */
-type Placed = SeriesBucket & { time: string };
+type Placed = SeriesBucket & { time: number };
 
 async function series(history: History, query: Query): Promise<Series> {
   const metric = query.text("metric") ?? "";
@@ -192,7 +192,7 @@ async function series(history: History, query: Query): Promise<Series> {
   const items: Series["items"] = [];
   for (const address of query.all("at")) {
     const { lineage, offset } = await history.place(address);
-    if (offset !== Number(lineage.head)) throw notHere(words.value.shareHeadsOnly);
+    if (offset !== lineage.head) throw notHere(words.value.shareHeadsOnly);
     const all = await history.file.document<Record<string, Placed[]>>(`series/${lineage.id}`);
     const found = all && Object.hasOwn(all, metric) ? all[metric]! : [];
     const buckets = found.map(({ time, ...one }) => {

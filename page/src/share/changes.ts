@@ -58,7 +58,7 @@ async function compareMessages(
   found: Change[],
 ): Promise<boolean> {
   const same = Math.min(history.common(a.lineage, b.lineage), a.offset, b.offset);
-  const common = same <= Number(a.lineage.begin) ? 0 : await countAt(history, a.lineage, same);
+  const common = same <= a.lineage.begin ? 0 : await countAt(history, a.lineage, same);
   const take = async ({ lineage, offset }: Side) => {
     const range = { from: same, to: offset, most: MESSAGES, end: "first" } as const;
     return (await messagesIn(history, lineage, range)).map(sorted);

@@ -28,7 +28,7 @@ export function cutTexts(value: Json, most: number, pointer = ""): Json {
     const bytes = encoder.encode(value).length;
     if (bytes <= limit) return value;
     const { read } = encoder.encodeInto(value, new Uint8Array(most));
-    return { cut: value.slice(0, read), bytes: String(bytes), pointer };
+    return { cut: value.slice(0, read), bytes, pointer };
   }
   if (Array.isArray(value)) {
     return value.map((item, i) => cutTexts(item, most, `${pointer}/${i}`));
@@ -57,8 +57,8 @@ function kindOf(line: EventLine, body: Body | null): string {
 }
 
 /** Formats microseconds as RFC 3339. */
-export function timeOf(us: string): string {
-  const micros = us.padStart(7, "0");
+export function timeOf(us: string | number): string {
+  const micros = String(us).padStart(7, "0");
   const seconds = new Date(Number(micros.slice(0, -6)) * 1000);
   const isKnown = !Number.isNaN(seconds.getTime());
   return isKnown ? `${seconds.toISOString().slice(0, 19)}.${micros.slice(-6)}Z` : "";
@@ -76,11 +76,11 @@ export async function eventAt(
   const { actor, user, checkpoint, time_us = "0" } = line;
   const hash = line.hash ?? (await history.file.hashAt(of.id, offset + 1));
   return {
-    offset: line.at,
+    offset,
     lineage: Number(line.log),
     kind: kindOf(line, body),
     time: timeOf(time_us),
-    time_us,
+    time_us: Number(time_us),
     ...(actor === undefined ? {} : { actor }),
     ...(user === undefined ? {} : { user }),
     body: body && (cutTexts(body, cut) as Body),

@@ -52,7 +52,7 @@ export class ShareFile {
     contents.pieces.forEach(({ logs }, piece) => {
       for (const [log, first] of Object.entries(logs)) {
         const places = this.#places.get(log) ?? [];
-        places.push({ piece, first: Number(first) });
+        places.push({ piece, first });
         this.#places.set(log, places);
       }
     });

@@ -27,7 +27,7 @@ export function notHere(detail: string): Problem {
   return new Problem(422, { title: words.value.shareHasNot, detail });
 }
 
-/** Returns whether a value is a whole number, as ids are. */
+/** Returns whether a value is a whole number, as ids and offsets are. */
 function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
@@ -48,7 +48,7 @@ export class History {
     // A lineage is opened after its parent, so that no walk is in a circle.
     const isSound = (one: Lineage) =>
       isCount(one.id) &&
-      [one.head, one.begin, one.parent?.offset ?? "0"].every((at) => /^\d{1,15}$/.test(at)) &&
+      [one.head, one.begin, one.parent?.offset ?? 0].every(isCount) &&
       (one.parent == null || (isCount(one.parent.lineage) && one.parent.lineage < one.id));
     if (!Array.isArray(items) || !items.every(isSound)) throw damaged("lineages");
     return new History(file, items);
@@ -84,7 +84,7 @@ export class History {
     let at = of;
     for (;;) {
       const parent = this.parentOf(at);
-      if (!parent || offset >= Number(at.parent!.offset)) return at;
+      if (!parent || offset >= at.parent!.offset) return at;
       at = parent;
     }
   }
@@ -107,13 +107,13 @@ export class History {
     let end = Infinity;
     for (let at: Lineage | undefined = a; at; at = this.parentOf(at)) {
       forks.set(at.id, end);
-      end = Math.min(end, Number(at.parent?.offset ?? 0));
+      end = Math.min(end, at.parent?.offset ?? 0);
     }
     end = Infinity;
     for (let at: Lineage | undefined = b; at; at = this.parentOf(at)) {
       const other = forks.get(at.id);
       if (other !== undefined) return Math.min(other, end);
-      end = Math.min(end, Number(at.parent?.offset ?? 0));
+      end = Math.min(end, at.parent?.offset ?? 0);
     }
     return 0;
   }
@@ -127,15 +127,15 @@ export class History {
   async place(address: string): Promise<Place> {
     if (address === this.task) {
       const lineage = this.lineage(null);
-      return { lineage, offset: Number(lineage.head) };
+      return { lineage, offset: lineage.head };
     }
     const parts = parsePoint(address);
     // `@ID` names a checkpoint of any task.
     if (parts.task !== "" || parts.selector === null) this.checkTask(parts.task);
     if (parts.selector !== null) return this.#marked(parts.selector, parts.lineage);
     const lineage = this.lineage(parts.lineage);
-    const offset = parts.offset ?? Number(lineage.head);
-    if (offset > Number(lineage.head)) throw missing(words.value.notFoundHow);
+    const offset = parts.offset ?? lineage.head;
+    if (offset > lineage.head) throw missing(words.value.notFoundHow);
     return { lineage, offset };
   }
 
@@ -149,8 +149,7 @@ export class History {
         return mark.label === name || isId || (mark.aliases?.includes(name) ?? false);
       });
       if (!found) continue;
-      const offset = Number(found.at);
-      return { lineage: this.lineage(found.lineage), offset, checkpoint: found.id };
+      return { lineage: this.lineage(found.lineage), offset: found.at, checkpoint: found.id };
     }
     throw missing(words.value.notFoundHow);
   }
@@ -160,21 +159,21 @@ export class History {
     const own = (await this.file.document<Mark[]>(`marks/${of.id}`)) ?? [];
     const parent = this.parentOf(of);
     const before = parent ? await this.marks(parent) : [];
-    const fork = Number(of.parent?.offset ?? 0);
+    const fork = of.parent?.offset ?? 0;
     const all = new Map<string, Mark>();
-    for (const one of before) if (Number(one.mark) < fork) all.set(one.id, one);
-    for (const one of own.toSorted((a, b) => Number(a.mark) - Number(b.mark))) all.set(one.id, one);
+    for (const one of before) if (one.mark < fork) all.set(one.id, one);
+    for (const one of own.toSorted((a, b) => a.mark - b.mark)) all.set(one.id, one);
     return [...all.values()];
   }
 
   /** Returns the form of a point. Its hash is that of the event before it. */
   async point({ lineage, offset, checkpoint }: Place): Promise<Point> {
-    const before = offset > Number(lineage.begin) ? await this.line(lineage, offset - 1) : null;
+    const before = offset > lineage.begin ? await this.line(lineage, offset - 1) : null;
     return {
       address: formatPoint(this.task, lineage.id, offset),
       task: this.task,
       lineage: lineage.id,
-      offset: String(offset),
+      offset,
       hash: before?.hash ?? (await this.file.hashAt(lineage.id, offset)),
       ...(checkpoint === undefined ? {} : { checkpoint }),
     };

@@ -1,6 +1,6 @@
 // Lines of a piece of the export, and their forms.
 
-import type { Big, Json } from "../api/types.ts";
+import type { Json } from "../api/types.ts";
 
 /** Text of a piece, with the place of the line of each event: by log and offset. */
 export interface ExportText {
@@ -24,11 +24,11 @@ export function linesOf(text: string): ExportText {
   return { text, events };
 }
 
-/** Line of an event, as docs/EXPORT.md defines it. */
+/** Line of an event, as docs/EXPORT.md defines it: offsets and times are texts of digits. */
 export interface EventLine {
   log: string;
-  at: Big;
-  time_us?: Big;
+  at: string;
+  time_us?: string;
   actor?: string;
   user?: string;
   correlation?: string;

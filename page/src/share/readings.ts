@@ -24,11 +24,11 @@ export function isFailed(row: Row): boolean {
 
 /** Returns the rows of a document that are those of the lineage. */
 export async function rowsIn(history: History, of: Lineage, part: number): Promise<Row[]> {
-  const head = Number(of.head);
+  const { head } = of;
   if (part * ROWS >= head) return [];
   const rows = (await history.document<Row[]>(of, (id) => `rows/${id}/${part}`)) ?? [];
   const last = rows.at(-1);
-  return last && Number(last.offset) >= head ? rows.filter((row) => +row.offset < head) : rows;
+  return last && last.offset >= head ? rows.filter((row) => row.offset < head) : rows;
 }
 
 async function hasText(history: History, of: Lineage, offset: number, text: string) {
@@ -39,7 +39,7 @@ async function hasText(history: History, of: Lineage, offset: number, text: stri
 async function takes(history: History, of: Lineage, row: Row, wanted: Wanted): Promise<boolean> {
   if (wanted.kinds && !wanted.kinds.includes(row.kind)) return false;
   if (wanted.failed && !isFailed(row)) return false;
-  return wanted.text === "" || hasText(history, of, Number(row.offset), wanted.text);
+  return wanted.text === "" || hasText(history, of, row.offset, wanted.text);
 }
 
 export interface RowsRequest extends Wanted {
@@ -52,14 +52,14 @@ export interface RowsRequest extends Wanted {
 export async function rowsPage(history: History, of: Lineage, asked: RowsRequest): Promise<Rows> {
   const end = performance.now() + PATIENCE;
   const searches = asked.kinds !== null || asked.failed || asked.text !== "";
-  const to = Math.min(asked.to, Number(of.head));
+  const to = Math.min(asked.to, of.head);
   const items: Row[] = [];
-  let offset = Math.max(asked.from, Number(of.begin));
+  let offset = Math.max(asked.from, of.begin);
   const isDone = () => items.length >= asked.limit || (searches && performance.now() > end);
   while (offset < to && !isDone()) {
     const part = Math.floor(offset / ROWS);
     for (const row of await rowsIn(history, of, part)) {
-      const at = Number(row.offset);
+      const at = row.offset;
       if (at < offset) continue;
       if (at >= to || isDone()) break;
       offset = at + 1;
@@ -67,7 +67,7 @@ export async function rowsPage(history: History, of: Lineage, asked: RowsRequest
     }
     if (!isDone()) offset = Math.max(offset, Math.min(to, (part + 1) * ROWS));
   }
-  return { items, next: offset < to ? String(offset) : null, head: of.head };
+  return { items, next: offset < to ? offset : null, head: of.head };
 }
 
 /** Returns the row of an event, or undefined. */
@@ -77,17 +77,17 @@ export async function rowAt(
   offset: number,
 ): Promise<Row | undefined> {
   const rows = await rowsIn(history, of, Math.floor(offset / ROWS));
-  return rows.find((row) => Number(row.offset) === offset);
+  return rows.find((row) => row.offset === offset);
 }
 
 interface Count {
-  turns: string;
-  head: string;
+  turns: number;
+  head: number;
 }
 
 async function countOf(history: History, of: Lineage): Promise<number> {
   const count = await history.document<Count>(of, (id) => `count/${id}`);
-  const turns = Number(count?.turns ?? 0);
+  const turns = count?.turns ?? 0;
   if (!Number.isSafeInteger(turns) || turns < 0) throw damaged(`count/${of.id}`);
   return turns;
 }
@@ -119,11 +119,11 @@ async function numberNear(history: History, of: Lineage, offset: number, all: nu
   while (high - low > 1) {
     const middle = (low + high) >> 1;
     const first = (await turnsIn(history, of, middle, all))[0];
-    if (first && Number(first.first) <= offset) low = middle;
+    if (first && first.first <= offset) low = middle;
     else high = middle;
   }
   const turns = await turnsIn(history, of, low, all);
-  const at = turns.findLastIndex((turn) => Number(turn.first) <= offset);
+  const at = turns.findLastIndex((turn) => turn.first <= offset);
   return low * TURNS + Math.max(0, at);
 }
 
@@ -137,7 +137,7 @@ async function turnTakes(history: History, of: Lineage, turn: Turn, wanted: Want
   const failed = turn.failed !== undefined || turn.calls.some((call) => call.ok === false);
   if (wanted.failed && !failed) return false;
   if (wanted.text === "") return true;
-  for (let offset = Number(turn.first); offset < Number(turn.next); offset++) {
+  for (let offset = turn.first; offset < turn.next; offset++) {
     if (await hasText(history, of, offset, wanted.text)) return true;
   }
   return false;
@@ -163,6 +163,6 @@ export async function turnsPage(history: History, of: Lineage, asked: TurnsReque
     // A part that has fewer turns than it should ends the list: the file is damaged.
     if (!isDone() && at < Math.min(all, (part + 1) * TURNS)) break;
   }
-  const next = at < all && isDone() ? String(at) : null;
-  return { items, next, total: String(all), read: of.head, head: of.head };
+  const next = at < all && isDone() ? at : null;
+  return { items, next, total: all, read: of.head, head: of.head };
 }

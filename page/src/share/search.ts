@@ -12,7 +12,7 @@ export async function search(
   wanted: Wanted,
   limit: number,
   cursor: string | null,
-): Promise<Page<SearchHit> & { events: string }> {
+): Promise<Page<SearchHit> & { events: number }> {
   const order = history.lineages.toSorted((a, b) => b.id - a.id);
   const [id, offset] = cursor?.split(":").map(Number) ?? [];
   const at = Math.max(
@@ -20,16 +20,17 @@ export async function search(
     order.findIndex((one) => one.id === id),
   );
   const of = order[at];
-  if (!of) return { items: [], next: null, events: "0" };
-  const own = Math.max(Number(of.begin), Number(of.parent?.offset ?? 0));
+  if (!of) return { items: [], next: null, events: 0 };
+  const own = Math.max(of.begin, of.parent?.offset ?? 0);
   const from = offset ?? own;
-  const page = await rowsPage(history, of, { ...wanted, from, to: Number(of.head), limit });
+  const page = await rowsPage(history, of, { ...wanted, from, to: of.head, limit });
   const { task } = history;
   const items = page.items.map((row) => {
-    return { address: formatPoint(task, of.id, Number(row.offset)), task, row };
+    return { address: formatPoint(task, of.id, row.offset), task, row };
   });
   const behind = order[at + 1];
-  const start = Math.max(Number(behind?.begin ?? 0), Number(behind?.parent?.offset ?? 0));
-  const next = page.next ? `${of.id}:${page.next}` : behind ? `${behind.id}:${start}` : null;
-  return { items, next, events: String(Number(page.next ?? of.head) - from) };
+  const start = Math.max(behind?.begin ?? 0, behind?.parent?.offset ?? 0);
+  const after = behind ? `${behind.id}:${start}` : null;
+  const next = page.next == null ? after : `${of.id}:${page.next}`;
+  return { items, next, events: (page.next ?? of.head) - from };
 }

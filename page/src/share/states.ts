@@ -15,9 +15,9 @@ export type State = { [name: string]: Json };
 type Set = [pointer: string, value?: Json];
 
 interface States {
-  from: string;
+  from: number;
   state: State;
-  changes: [offset: string, sets: Set[]][];
+  changes: [offset: number, sets: Set[]][];
 }
 
 /** Offsets of a document of states: as of rows. */
@@ -44,7 +44,7 @@ async function statesIn(history: History, of: Lineage, part: number): Promise<St
 
 /** Returns the part that has the changes of the event before an offset. */
 function partBefore(of: Lineage, offset: number): number {
-  return Math.floor(Math.max(offset - 1, Number(of.begin)) / STATES);
+  return Math.floor(Math.max(offset - 1, of.begin) / STATES);
 }
 
 /** Returns the state at an offset, without messages. */
@@ -53,7 +53,7 @@ export async function stateAt(history: History, of: Lineage, offset: number): Pr
   if (!found) throw missing(words.value.shareNoState);
   const state = structuredClone(found.state);
   for (const [at, sets] of found.changes) {
-    if (Number(at) >= offset) break;
+    if (at >= offset) break;
     for (const one of sets) setAt(state, one);
   }
   return state;
@@ -83,9 +83,9 @@ export async function messagesIn(history: History, of: Lineage, asked: Range): P
     const part = isLast ? Math.ceil(to / ROWS) - 1 - i : Math.floor(from / ROWS) + i;
     const rows = await rowsIn(history, of, part);
     for (const row of isLast ? rows.toReversed() : rows) {
-      const offset = Number(row.offset);
-      if (offset >= to || offset < from || !ENTRIES.includes(row.kind)) continue;
-      if (found.length < most) found.push({ offset, kind: row.kind });
+      const { offset, kind } = row;
+      if (offset >= to || offset < from || !ENTRIES.includes(kind)) continue;
+      if (found.length < most) found.push({ offset, kind });
     }
   }
   const entries: Json[] = [];
@@ -112,7 +112,7 @@ export async function wholeState(
 ): Promise<State> {
   const state = await stateAt(history, of, offset);
   const most = Math.min(messages, Number(state["message_count"] ?? messages));
-  const range = { from: Number(of.begin), to: offset, most, end: "last" } as const;
+  const range = { from: of.begin, to: offset, most, end: "last" } as const;
   const last = await messagesIn(history, of, range);
   const { guidance, ...fields } = sorted(state) as State;
   // The service has the lists last.
@@ -135,8 +135,7 @@ interface Found {
 function changesOf(states: States, pointer: string, end: number): Found[] {
   const found: Found[] = [];
   const state = structuredClone(states.state);
-  for (const [at, sets] of states.changes) {
-    const offset = Number(at);
+  for (const [offset, sets] of states.changes) {
     if (offset >= end) break;
     const value = () => structuredClone(valueAt(state, pointer));
     const touched = sets.some(([changed]) => concerns(changed, pointer));
@@ -159,7 +158,7 @@ export async function blame(
   if (concerns("/messages", pointer)) throw notHere(words.value.shareNoBlame);
   const changes: Blame["changes"] = [];
   const most = all ? BLAMED : 1;
-  const first = Math.floor(Number(of.begin) / STATES);
+  const first = Math.floor(of.begin / STATES);
   let oldest: States | null = null;
   for (let part = partBefore(of, offset); part >= first && changes.length < most; part--) {
     oldest = await statesIn(history, of, part);
@@ -169,7 +168,7 @@ export async function blame(
       changes.push(await blamed(history, of, one));
     }
   }
-  const isCut = changes.length < most && of.begin !== "0" && oldest !== null;
+  const isCut = changes.length < most && of.begin > 0 && oldest !== null;
   const wasSet = isCut && valueAt(oldest!.state, pointer) !== undefined;
   return { task: history.task, pointer, changes, before_oldest: wasSet ? of.begin : null };
 }
@@ -178,10 +177,10 @@ async function blamed(history: History, of: Lineage, one: Found): Promise<Blame[
   const row = await rowAt(history, of, one.offset);
   return {
     point: `${history.task}/${of.id}@${one.offset}`,
-    offset: String(one.offset),
+    offset: one.offset,
     lineage: history.recorder(of, one.offset).id,
     kind: row?.kind ?? "unknown",
-    time: timeOf(row?.time_us ?? "0"),
+    time: timeOf(row?.time_us ?? 0),
     actor: row?.actor ?? null,
     ...(one.before === undefined ? {} : { before: one.before }),
     ...(one.after === undefined ? {} : { after: one.after }),

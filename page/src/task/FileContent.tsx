@@ -59,7 +59,7 @@ function Image({ path, type, name }: { path: string; type: string; name: string 
 /** Text of a file, asked for if it is not too large. */
 function Whole({ path, file }: { path: string; file: CapturedFile }) {
   const w = words.value;
-  const small = Number(file.size ?? 0) <= SHOWN;
+  const small = (file.size ?? 0) <= SHOWN;
   const asked = useAsk(small ? path : null, async (signal) => ({
     text: await readText(path, signal),
   }));
@@ -97,7 +97,7 @@ export interface Versions {
 /** Hunks of a file that changed. */
 export function Hunks(of: Versions) {
   const w = words.value;
-  const size = Number(of.before?.size ?? 0) + Number(of.after?.size ?? 0);
+  const size = (of.before?.size ?? 0) + (of.after?.size ?? 0);
   const name = nameOf(of.after ?? of.before!) ?? "";
   const asked = useAsk(size <= SHOWN ? `${of.from} ${of.to} ${name}` : null, (signal) =>
     readSides(of, signal),
@@ -139,7 +139,7 @@ export function FileContent({ at, file, versions }: ContentProps) {
   const w = words.value;
   const name = nameOf(file) ?? "";
   const path = filePath(at, name);
-  const size = bytes(file.size ?? "0");
+  const size = bytes(file.size ?? 0);
   const type = IMAGES[name.split(".").pop()!.toLowerCase()];
   const [image, showImage] = useState(false);
   return (

@@ -24,7 +24,7 @@ interface LineProps {
 export function FileLine({ file, chosen, choose, note }: LineProps) {
   const w = words.value;
   const name = nameOf(file);
-  const size = file.kind === "link" ? w.linkTo(file.target ?? "") : bytes(file.size ?? "0");
+  const size = file.kind === "link" ? w.linkTo(file.target ?? "") : bytes(file.size ?? 0);
   return (
     <li>
       <button

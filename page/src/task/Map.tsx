@@ -41,19 +41,19 @@ const MARK_GAP = 11;
 function Ticks({ x, y, buckets, from, own }: LaneProps) {
   const tone = own ? "tick" : "tick other";
   const mark = own ? "tick-mark" : "tick-mark other";
-  const inLane = buckets.filter((bucket) => Number(bucket.from) + Number(bucket.events) > from);
-  const marked = inLane.filter((bucket) => bucket.marks !== "0").map((one) => x(Number(one.from)));
+  const inLane = buckets.filter((bucket) => bucket.from + bucket.events > from);
+  const marked = inLane.filter((bucket) => bucket.marks > 0).map((one) => x(one.from));
   const length = (marked.at(-1) ?? 0) - (marked[0] ?? 0);
   const showsMarks = length >= MARK_GAP * (marked.length - 1);
   return (
     <>
       {inLane.map((bucket) => {
-        const at = x(Number(bucket.from));
+        const at = x(bucket.from);
         return (
           <>
-            {bucket.calls !== "0" && <path class={tone} d={`M${at} ${y - (own ? 7 : 5)}V${y}`} />}
-            {bucket.failed !== "0" && <path class="tick-bad" d={`M${at} ${y - 8}V${y + 8}`} />}
-            {showsMarks && bucket.marks !== "0" && (
+            {bucket.calls > 0 && <path class={tone} d={`M${at} ${y - (own ? 7 : 5)}V${y}`} />}
+            {bucket.failed > 0 && <path class="tick-bad" d={`M${at} ${y - 8}V${y + 8}`} />}
+            {showsMarks && bucket.marks > 0 && (
               <path class={mark} d={`M${at} ${y - 4}l4 4l-4 4l-4-4z`} />
             )}
           </>
@@ -94,7 +94,7 @@ export function LineageMap(props: MapProps) {
   useLayoutEffect(() => {
     names.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
   }, [props.open, lineages.length]);
-  const headOf = (one: Lineage) => (one.id === props.open ? props.head : Number(one.head));
+  const headOf = (one: Lineage) => (one.id === props.open ? props.head : one.head);
   const most = Math.max(1, ...lineages.map(headOf));
   const shareAt = (clientX: number) => {
     const box = svg.current!.getBoundingClientRect();
@@ -144,7 +144,7 @@ export function LineageMap(props: MapProps) {
         {...zoom.drag}
       >
         {lineages.map((one) => {
-          const fork = one.parent ? Number(one.parent.offset) : 0;
+          const fork = one.parent?.offset ?? 0;
           const parent = one.parent && row.has(one.parent.lineage) ? one.parent.lineage : one.id;
           const x = (offset: number) => pixel(zoom.share(one.id, offset));
           // A lineage parts from its parent at the event before its own first one.

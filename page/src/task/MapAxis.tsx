@@ -73,7 +73,7 @@ function useTimes(of: readonly Lineage[], bucketsOf: MapProps["bucketsOf"], cut:
   if (old && isSame && buckets.every((one, i) => one === old.buckets[i])) return old;
   const times = new Map(
     of.map((one, i) => {
-      const opened = { at: Number(one.parent?.offset ?? 0), time: Number(one.opened_us) };
+      const opened = { at: one.parent?.offset ?? 0, time: one.opened_us };
       return [one.id, timesOf(buckets[i]!, opened)];
     }),
   );

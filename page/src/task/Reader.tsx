@@ -55,12 +55,12 @@ function selectionOf(model: LineageModel, view: View, layout: Layout, cursor: Cu
   const { item, sub } = layout.place(cursor.flat);
   if (sub >= 0) {
     const row = model.open.value.get(item)?.[sub];
-    return single(row ? Number(row.offset) : cursor.offset);
+    return single(row?.offset ?? cursor.offset);
   }
   const turn = model.turns.get(item);
   if (!turn) return single(cursor.offset);
-  const first = Number(turn.first);
-  return { ...base, offset: first, first, next: Number(turn.next), turn: item };
+  const { first, next } = turn;
+  return { ...base, offset: first, first, next, turn: item };
 }
 
 /** Name of the window: the task, its lineage unless it is the active one, and the place. */
@@ -149,12 +149,12 @@ export function Reader(props: ReaderProps) {
     void model.start(at).then((number) => {
       if (gone) return;
       const flat = view === "events" ? at - model.begin : number;
-      const offset = Number(model.turns.get(number)?.first ?? at);
+      const offset = model.turns.get(number)?.first ?? at;
       setCursor({ view, flat, offset: view === "events" ? flat + model.begin : offset });
       setTarget(flat);
       void model.askOverview();
       const near = props.lineages.filter((one) => one.id !== model.lineage).slice(0, 8);
-      void model.askOthers(near.filter((one) => Number(one.head) <= 20_000).map((one) => one.id));
+      void model.askOthers(near.filter((one) => one.head <= 20_000).map((one) => one.id));
     });
     return () => {
       gone = true;
@@ -295,16 +295,16 @@ export function Reader(props: ReaderProps) {
     if (view === "events") return { class: `erow ${hitOf(model.begin + flat)}` };
     const { item, sub } = layout.place(flat);
     const turn = model.turns.get(item);
-    const isWithin = turn && turn.step != null && turn.turn !== "0";
+    const isWithin = turn && turn.step != null && turn.turn !== 0;
     const level = isWithin ? 2 : 1;
     if (sub >= 0) {
       const row = model.open.value.get(item)?.[sub];
-      return { class: `erow sub ${row ? hitOf(Number(row.offset)) : ""}`, "aria-level": level + 1 };
+      return { class: `erow sub ${row ? hitOf(row.offset) : ""}`, "aria-level": level + 1 };
     }
     const failed = turn && hasFailed(turn) ? "failed" : "";
     const isHeading = model.isHeading(item);
     return {
-      class: `srow ${failed} ${isWithin ? "within" : ""} ${turn ? hitOf(Number(turn.first), Number(turn.next)) : ""}`,
+      class: `srow ${failed} ${isWithin ? "within" : ""} ${turn ? hitOf(turn.first, turn.next) : ""}`,
       "aria-level": level,
       "aria-expanded": isHeading ? !model.folded.value.has(item) : model.isOpen(item),
     };

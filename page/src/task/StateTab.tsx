@@ -66,7 +66,7 @@ export function StateTab({ selection, pointer, choosePointer }: TabProps) {
       <Stale of={asked} />
       <h2>{w.stateAt(found.point.address)}</h2>
       <div class="dim">
-        {w.stateIsBefore(found.point.offset)}
+        {w.stateIsBefore(String(found.point.offset))}
         {found.point.hash && ` · ${w.hash} `}
         <code>{found.point.hash.slice(0, 12)}</code>
         {listed < total && ` · ${w.messagesShown(count(listed), count(total))}`}

@@ -33,15 +33,15 @@ function usageText(turn: Turn): string {
   const w = words.value;
   const { usage } = turn;
   if (!usage || (usage.input == null && usage.output == null)) return w.tokensNotRecorded;
-  const text = w.usageTokens(count(usage.input ?? "0"), count(usage.output ?? "0"));
-  return usage.cache_read ? `${text}, ${w.usageCache(count(usage.cache_read))}` : text;
+  const text = w.usageTokens(count(usage.input ?? 0), count(usage.output ?? 0));
+  return usage.cache_read != null ? `${text}, ${w.usageCache(count(usage.cache_read))}` : text;
 }
 
 function Facts({ turn }: { turn: Turn }) {
   const w = words.value;
-  const calls = turn.calls.length + Number(turn.more_calls ?? 0);
+  const calls = turn.calls.length + (turn.more_calls ?? 0);
   const parts = [
-    w.fromTo(turn.first, String(Number(turn.next) - 1)),
+    w.fromTo(String(turn.first), String(turn.next - 1)),
     w.countCalls(count(calls)),
     turn.took_us === undefined ? w.timeNotRecorded : duration(turn.took_us),
     usageText(turn),
@@ -88,9 +88,7 @@ export function StepTab({ selection, turn }: TabProps) {
     (signal) => load(selection, end, signal),
     true,
   );
-  const items = asked.value?.filter((one) => {
-    return Number(one.offset) >= first && Number(one.offset) < selection.next;
-  });
+  const items = asked.value?.filter(({ offset }) => offset >= first && offset < selection.next);
   const results = items?.filter((one) => one.kind === "tool_returned") ?? [];
   const returned = new Set(results.map((one) => one.body?.["call"]));
   if (asked.problem?.status === 404 && selection.next - first === 1) {
@@ -106,7 +104,7 @@ export function StepTab({ selection, turn }: TabProps) {
             event={one}
             alone={items.length === 1}
             open={items.length > 1 && !returned.has(one.body?.["call"])}
-            pathOf={(pointer) => valuePath(formatPoint(task, lineage, Number(one.offset)), pointer)}
+            pathOf={(pointer) => valuePath(formatPoint(task, lineage, one.offset), pointer)}
           />
         ))
       ) : (

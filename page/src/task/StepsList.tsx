@@ -8,8 +8,8 @@ import { words } from "../words/index.ts";
 
 /** Number of a turn as it is shown: that of its step, and of the turn within it. */
 export function nameOfTurn(turn: Turn): string {
-  if (turn.step == null) return `·${Number(turn.number) + 1}`;
-  const within = turn.turn === "0" ? "" : `.${Number(turn.turn) + 1}`;
+  if (turn.step == null) return `·${turn.number + 1}`;
+  const within = turn.turn === 0 ? "" : `.${turn.turn + 1}`;
   return `${turn.step}${within}`;
 }
 
@@ -44,7 +44,7 @@ export function briefOf(given: string): string {
 function firstLine(turn: Turn) {
   const call = turn.calls[0];
   if (call) {
-    const others = turn.calls.length - 1 + Number(turn.more_calls ?? 0);
+    const others = turn.calls.length - 1 + (turn.more_calls ?? 0);
     return (
       <span class="m">
         <b>

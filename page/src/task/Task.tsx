@@ -78,7 +78,7 @@ export function Task({ route }: { route: TaskRoute }) {
   const lineage = items?.find((one) => one.id === id) ?? null;
   const model = useMemo(() => {
     if (!lineage || !task) return null;
-    return new LineageModel(task, lineage.id, Number(lineage.begin), Number(lineage.head));
+    return new LineageModel(task, lineage.id, lineage.begin, lineage.head);
   }, [task, lineage?.id, lineage?.begin]);
   useEffect(() => () => model?.end(), [model]);
 
@@ -112,7 +112,7 @@ export function Task({ route }: { route: TaskRoute }) {
       </Frame>
     );
   }
-  const begin = Number(lineage.begin);
+  const { begin } = lineage;
   if (parts.offset !== null && parts.offset < begin) {
     return (
       <Frame title={mine.id} head={<Head task={mine.id} />} keys={[["leave", null, w.keyLeave]]}>

@@ -67,7 +67,7 @@ function leave(props: ActsProps): void {
     if (sub >= 0) return props.moveTo(layout.flatOf(item));
     if (model.isOpen(item)) return model.fold(item);
     const turn = model.turns.get(item);
-    const within = turn && turn.step != null && turn.turn !== "0";
+    const within = turn && turn.step != null && turn.turn !== 0;
     if (within || (model.isHeading(item) && !model.folded.value.has(item))) {
       return void props.toggleStep(item);
     }

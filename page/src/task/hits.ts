@@ -71,11 +71,11 @@ export class Hits {
         const from = this.read.peek();
         const asked = { ...this.by, lineage: this.lineage, from, limit: LIMIT };
         const page = await rows(this.task, asked, stop);
-        const offsets = page.items.map((row) => Number(row.offset));
+        const offsets = page.items.map((row) => row.offset);
         if (offsets.length > 0) this.found.value = [...this.found.value, ...offsets];
-        this.read.value = Number(page.next ?? page.head);
-        if (!page.next) this.complete.value = true;
-        if (!page.next || enough()) return;
+        this.read.value = page.next ?? page.head;
+        if (page.next == null) this.complete.value = true;
+        if (page.next == null || enough()) return;
       }
     } finally {
       clearTimeout(late);

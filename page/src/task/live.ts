@@ -8,7 +8,7 @@ import type { LineageModel } from "./model.ts";
 export interface Move {
   from: number;
   to: number;
-  at: string;
+  at: number;
 }
 
 export interface Live {

@@ -5,7 +5,7 @@ import { overview, rows, turns } from "../api/calls.ts";
 import { pause, readWhole } from "../api/read-on.ts";
 import { isAbort } from "../api/problem.ts";
 import type { Problem } from "../api/problem.ts";
-import type { Overview, Row, Turn } from "../api/types.ts";
+import type { Overview, Row, Turn, Turns } from "../api/types.ts";
 import { Paged } from "../list/paged.ts";
 import { toProblem } from "../use-ask.ts";
 
@@ -14,7 +14,7 @@ const PAGE = 100;
 const OVERVIEW_GAP = 2_000;
 
 export interface FoldedStep {
-  step: string;
+  step: number;
   /** Number of turns after the first one. */
   rows: number;
 }
@@ -83,21 +83,21 @@ export class LineageModel {
     const first = page.items[0];
     batch(() => {
       this.#took(page);
-      if (first) this.turns.put(Number(first.number), page.items);
+      if (first) this.turns.put(first.number, page.items);
     });
-    let found = first ? Number(first.number) : 0;
+    let found = first?.number ?? 0;
     for (const turn of page.items) {
-      if (Number(turn.first) > offset) break;
-      found = Number(turn.number);
+      if (turn.first > offset) break;
+      found = turn.number;
     }
     return found;
   }
 
-  #took(page: { total: string; read: string; head: string }): void {
+  #took(page: Pick<Turns, "total" | "read" | "head">): void {
     batch(() => {
-      this.total.value = Math.max(this.total.peek(), Number(page.total));
-      this.read.value = Math.max(this.read.peek(), Number(page.read));
-      this.head.value = Math.max(this.head.peek(), Number(page.head));
+      this.total.value = Math.max(this.total.peek(), page.total);
+      this.read.value = Math.max(this.read.peek(), page.read);
+      this.head.value = Math.max(this.head.peek(), page.head);
       this.ready.value = true;
       this.problem.value = null;
     });
@@ -141,12 +141,12 @@ export class LineageModel {
     try {
       const found = await overview(this.task, this.lineage, 200, this.signal);
       // An answer to an earlier request can come later.
-      if (Number(found.read) >= Number(this.overview.value?.read ?? 0)) this.overview.value = found;
+      if (found.read >= (this.overview.value?.read ?? 0)) this.overview.value = found;
     } catch {
       // The map stays as it is: with the next events it is asked for again.
     }
     const known = this.overview.value;
-    const isWhole = !known || Number(known.read) >= Number(known.head);
+    const isWhole = !known || known.read >= known.head;
     if (!isWhole && !this.stopped.value) void this.askOverview();
   }
 
@@ -205,22 +205,22 @@ export class LineageModel {
   /** Whether a turn is the first of a step of several turns, as far as is known. */
   isHeading(number: number): boolean {
     const turn = this.turns.get(number);
-    if (turn?.step == null || turn.turn !== "0") return false;
+    if (turn?.step == null || turn.turn !== 0) return false;
     if (this.folded.value.has(number)) return true;
     const next = this.turns.get(number + 1);
-    return next?.step === turn.step && next.turn !== "0";
+    return next?.step === turn.step && next.turn !== 0;
   }
 
   /** Folds the step of a turn. Returns the number of its first turn. */
   async foldStep(number: number): Promise<number> {
     const turn = this.turns.get(number);
     if (turn?.step == null) return number;
-    const first = Math.max(0, number - Number(turn.turn));
+    const first = Math.max(0, number - turn.turn);
     const end = await this.#endOfStep(turn);
     const asked = { lineage: this.lineage, near: end, limit: 1 };
     const { items } = await turns(this.task, asked, this.signal);
-    const last = items.findLast((one) => Number(one.first) <= end);
-    const rows = last?.step === turn.step ? Number(last.number) - first : 0;
+    const last = items.findLast((one) => one.first <= end);
+    const rows = last?.step === turn.step ? last.number - first : 0;
     if (rows <= 0) return number;
     this.folded.value = new Map(this.folded.value).set(first, { step: turn.step, rows });
     return first;
@@ -243,14 +243,14 @@ export class LineageModel {
 
   /** Returns the offset of the last event of the step of a turn, or of the lineage. */
   async #endOfStep(turn: Turn): Promise<number> {
-    let from = Number(turn.first) + 1;
+    let from = turn.first + 1;
     for (;;) {
       const asked = { lineage: this.lineage, from, kind: STEP_ENDS, limit: 1 };
       const page = await rows(this.task, asked, this.signal);
       const found = page.items[0];
-      if (found) return Number(found.offset) - (found.kind === "step_started" ? 1 : 0);
-      if (!page.next) return this.head.peek() - 1;
-      from = Number(page.next);
+      if (found) return found.offset - (found.kind === "step_started" ? 1 : 0);
+      if (page.next == null) return this.head.peek() - 1;
+      from = page.next;
     }
   }
 
@@ -259,8 +259,8 @@ export class LineageModel {
     const folded = new Map(this.folded.peek());
     for (const turn of items) {
       for (const [first, { step, rows }] of folded) {
-        const isNext = Number(turn.number) === first + rows + 1;
-        if (isNext && turn.step === step && turn.turn !== "0") {
+        const isNext = turn.number === first + rows + 1;
+        if (isNext && turn.step === step && turn.turn !== 0) {
           folded.set(first, { step, rows: rows + 1 });
           this.folded.value = folded;
         }
@@ -275,12 +275,7 @@ export class LineageModel {
   async unfold(number: number): Promise<void> {
     const turn = this.turns.get(number);
     if (!turn || this.open.value.has(number)) return;
-    const asked = {
-      lineage: this.lineage,
-      from: Number(turn.first),
-      to: Number(turn.next),
-      limit: 5000,
-    };
+    const asked = { lineage: this.lineage, from: turn.first, to: turn.next, limit: 5000 };
     const page = await rows(this.task, asked, this.signal);
     this.open.value = new Map(this.open.value).set(number, page.items);
   }

@@ -20,8 +20,8 @@ export function timesOf(buckets: readonly Bucket[], opened: { at: number; time: 
   if (timed.length === 0) return { offsets: [opened.at], times: [opened.time] };
   // A clock that was set back takes no event back.
   let latest = 0;
-  const times = timed.map((one) => (latest = Math.max(latest, Number(one.time_us))));
-  return { offsets: timed.map((one) => Number(one.from)), times };
+  const times = timed.map((one) => (latest = Math.max(latest, one.time_us ?? 0)));
+  return { offsets: timed.map((one) => one.from), times };
 }
 
 /** Returns the value at `x` of a line through points of ascending `xs`; it is level beyond them. */

@@ -41,14 +41,12 @@ const LONGEST = 20_000;
 const DRAG = 4;
 
 function sum(buckets: readonly Bucket[], of: "events" | "steps" | "calls" | "failed" | "marks") {
-  return String(buckets.reduce((all, one) => all + Number(one[of]), 0));
+  return buckets.reduce((all, one) => all + one[of], 0);
 }
 
 /** Returns the buckets of a range, joined so that there are at most `most`. */
 export function part(buckets: readonly Bucket[], [from, to]: Range, most = DRAWN): Bucket[] {
-  const inside = buckets.filter((one) => {
-    return Number(one.from) < to && Number(one.from) + Number(one.events) > from;
-  });
+  const inside = buckets.filter((one) => one.from < to && one.from + one.events > from);
   const size = Math.ceil(inside.length / most);
   if (size <= 1) return inside;
   const found: Bucket[] = [];
@@ -84,14 +82,14 @@ let last: { task: string; range: Range | null } = { task: "", range: null };
 function useFiner(props: MapProps, on: boolean): ReadonlyMap<number, readonly Bucket[]> {
   const { task, open } = props;
   const end = props.bucketsOf(open).at(-1);
-  const reach = end ? Number(end.from) + Number(end.events) : 0;
+  const reach = end ? end.from + end.events : 0;
   const read = async (id: number, signal: AbortSignal) => {
     const load = () => overview(task, id, ASKED, signal);
     return (await readWhole(load, (found) => [found])).buckets;
   };
   const own = useAsk(on ? `${task}/${open} ${reach}` : null, (signal) => read(open, signal), true);
   const others = props.lineages
-    .filter((one) => one.id !== open && Number(one.head) <= LONGEST)
+    .filter((one) => one.id !== open && one.head <= LONGEST)
     .slice(0, LANES);
   const rest = useAsk(
     on ? `${task} ${others.map((one) => one.id).join(" ")}` : null,
@@ -120,7 +118,7 @@ export function useZoom(props: ZoomRequest): Zoom {
   const bucketsOf: MapProps["bucketsOf"] = (id) =>
     (zoomed && finer.get(id)) || props.bucketsOf(id);
   const axis = useAxis(props, range, zoomed !== null, bucketsOf);
-  const width = Number(finer.get(open)?.[1]?.from ?? 1);
+  const width = finer.get(open)?.[1]?.from ?? 1;
   const least = Math.min(most, LEAST * width);
 
   const show = (from: number, to: number) => {

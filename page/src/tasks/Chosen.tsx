@@ -48,7 +48,7 @@ function LineageLine({ task, one }: { task: Summary; one: LineageSummary }) {
   const w = words.value;
   const other = task.active === one.id ? task.lineages.find((l) => l !== one) : undefined;
   const against = other ? other.id : task.active;
-  const from = one.parent == null ? w.root : w.forkAt(String(one.parent), one.fork ?? "?");
+  const from = one.parent == null ? w.root : w.forkAt(String(one.parent), String(one.fork ?? "?"));
   return (
     <li class="small">
       <span class="m">{one.id}</span>
@@ -82,7 +82,7 @@ export function Facts({ task }: { task: Summary }) {
   const { usage } = task;
   const tokens =
     usage && (usage.input != null || usage.output != null)
-      ? w.usageTokens(count(usage.input ?? "0"), count(usage.output ?? "0"))
+      ? w.usageTokens(count(usage.input ?? 0), count(usage.output ?? 0))
       : null;
   return (
     <dl>

@@ -18,7 +18,7 @@ export function metricOf(task: Summary, name: string): [name: string, metric: Me
 }
 
 /** Count in a narrow column; a short form has the whole as its title. */
-function Num({ of, tone = "" }: { of: string | bigint; tone?: string }) {
+function Num({ of, tone = "" }: { of: number; tone?: string }) {
   const [short, whole] = [shortCount(of), count(of)];
   return (
     <span role="gridcell" class={`num ${tone}`} title={short === whole ? undefined : whole}>
@@ -74,7 +74,7 @@ export function Cells({ task, shown, metric }: CellsProps) {
       </span>
       <Num of={task.steps} />
       <Num of={task.calls} />
-      <Num of={task.failed} tone={task.failed === "0" ? "dim" : "bad"} />
+      <Num of={task.failed} tone={task.failed === 0 ? "dim" : "bad"} />
       <Num of={task.events} />
       <span role="gridcell" class="m">
         {task.older_lineages > 0 && <span class="dim">+{task.older_lineages} </span>}

@@ -87,8 +87,8 @@ export class TasksSource {
     return summaries({ ...this.asked, limit: limit(), cursor }, this.#abort.signal);
   }
 
-  #took(total: string | undefined): void {
-    this.total.value = total === undefined ? null : Number(total);
+  #took(total: number | undefined): void {
+    this.total.value = total ?? null;
     this.problem.value = null;
     this.state.value = "there";
     this.asOf = Date.now();

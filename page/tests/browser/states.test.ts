@@ -389,8 +389,8 @@ test("hits_are_counted_once_all_of_them_are_known", async () => {
       return route.continue();
     }
     const answer = await route.fetch();
-    const head = ((await answer.json()) as { head: string }).head;
-    await route.fulfill({ json: { items: [], next: "10", head } });
+    const head = ((await answer.json()) as { head: number }).head;
+    await route.fulfill({ json: { items: [], next: 10, head } });
   });
   await press(page, "/");
   await page.keyboard.type("stones");
@@ -411,7 +411,7 @@ test("what_is_read_for_the_first_time_is_not_new", async () => {
     const answer = await route.fetch();
     const whole = (await answer.json()) as { items: unknown[] };
     answers += 1;
-    const part = { ...whole, items: whole.items.slice(0, 4), total: "4", read: "20" };
+    const part = { ...whole, items: whole.items.slice(0, 4), total: 4, read: 20 };
     await route.fulfill({ json: answers < 3 ? part : whole });
   });
   await page.goto(`${harness.mock.url}/#/task/stones/0@2`);

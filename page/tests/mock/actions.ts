@@ -18,7 +18,7 @@ interface Given {
   lineage?: number;
   scope?: string;
   label?: string;
-  at?: string;
+  at?: number;
 }
 
 function lines(text: string): Body[] {
@@ -64,16 +64,16 @@ function planOf(world: World, to: At, given: Given) {
   const files = {
     creates: [],
     changes: [
-      { path: "notes/plan.md", kind: "file", bytes: "5120" },
-      { path: "src/loans.txt", kind: "file", bytes: "220" },
+      { path: "notes/plan.md", kind: "file", bytes: 5120 },
+      { path: "src/loans.txt", kind: "file", bytes: 220 },
     ],
     deletes: [{ path: "draft.txt", kind: "file" }],
     modes: [],
     conflicts: conflictsOf(given.folder),
     notes: [],
-    bytes: "5340",
-    needs: "5340",
-    free: "1073741824",
+    bytes: 5340,
+    needs: 5340,
+    free: 1_073_741_824,
   };
   return {
     task: to.task.id,
@@ -115,7 +115,7 @@ export function act(world: World, method: string, url: URL, text: string): Answe
     const form = lineageForm(at.task, lane);
     return { status: 201, value: rest === "events" ? { lineage: form } : form };
   }
-  if (of === "verify") return { status: 200, value: { ok: true, faults: [], tasks: "2" } };
+  if (of === "verify") return { status: 200, value: { ok: true, faults: [], tasks: 2 } };
   const task = taskOf(world, name);
   const lane = laneOf(task, null);
   switch (`${method} ${rest}`) {
@@ -130,9 +130,9 @@ export function act(world: World, method: string, url: URL, text: string): Answe
       return { status: 200, value: { control: given.to } };
     }
     case "POST events": {
-      const first = String(lane.events.length);
+      const first = lane.events.length;
       append(world, task, lane, lines(text));
-      return { status: 201, value: { first, next: String(lane.events.length) } };
+      return { status: 201, value: { first, next: lane.events.length } };
     }
     case "POST checkpoints": {
       const body = { kind: "checkpoint_marked", label: given.label, status: "success" };

@@ -19,7 +19,7 @@ function contents(at: At): Map<string, string> {
 }
 
 function form(path: string, text: string): CapturedFile {
-  return { path, kind: "file", mode: "0644", size: String(text.length), hash: "0".repeat(64) };
+  return { path, kind: "file", mode: "0644", size: text.length, hash: "0".repeat(64) };
 }
 
 /** Folders that were captured in the history of a task: one that is there, and one that moved. */

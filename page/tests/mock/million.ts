@@ -32,10 +32,10 @@ export function millionRow(offset: number): Row {
   const event = millionEvent(offset);
   const body = event.body as Record<string, unknown>;
   return {
-    offset: String(offset),
+    offset,
     lineage: 0,
     kind: event.kind,
-    time_us: String(event.time_us),
+    time_us: event.time_us,
     text: `${event.kind} ${Math.floor(offset / SIZE) + 1}`,
     ...(typeof body["ok"] === "boolean" ? { ok: body["ok"] } : {}),
   };
@@ -46,13 +46,13 @@ export const millionTurns = MILLION / SIZE;
 export function millionTurn(number: number): Turn {
   const step = number + 1;
   return {
-    number: String(number),
-    step: String(step),
-    turn: "0",
-    first: String(number * SIZE),
-    next: String((number + 1) * SIZE),
-    took_us: "4000",
-    time_us: String(1767600000000000 + number * 5000),
+    number,
+    step,
+    turn: 0,
+    first: number * SIZE,
+    next: (number + 1) * SIZE,
+    took_us: 4000,
+    time_us: 1767600000000000 + number * 5000,
     calls: [
       {
         call: `c${step}`,
@@ -60,9 +60,9 @@ export function millionTurn(number: number): Turn {
         arguments: String(step),
         ok: step % 5000 !== 0,
         result: `value ${step * 7}`,
-        at: String(number * SIZE + 1),
+        at: number * SIZE + 1,
       },
     ],
-    mark: { label: `step-${step}`, status: "success", at: String(number * SIZE + 4) },
+    mark: { label: `step-${step}`, status: "success", at: number * SIZE + 4 },
   };
 }

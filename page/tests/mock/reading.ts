@@ -47,10 +47,10 @@ function text(body: Body): string {
 export function row(lane: Lane, offset: number): Row {
   const event = lane.events[offset]!;
   const base = {
-    offset: String(offset),
+    offset,
     lineage: offset < lane.fork ? 0 : lane.id,
     kind: event.kind,
-    time_us: String(event.time_us),
+    time_us: event.time_us,
     ...(event.actor ? { actor: event.actor } : {}),
   };
   const { body } = event;
@@ -64,7 +64,7 @@ export function row(lane: Lane, offset: number): Row {
 }
 
 function markOf({ body }: Stored, offset: number): NonNullable<Row["mark"]> {
-  return { label: String(body?.["label"]), status: String(body?.["status"]), at: String(offset) };
+  return { label: String(body?.["label"]), status: String(body?.["status"]), at: offset };
 }
 
 export const markId = (offset: number) => offset.toString(16).padStart(64, "0");
@@ -128,8 +128,8 @@ function turnOf(lane: Lane, open: Open, number: number): Turn {
       tool: String(one.body?.["tool"]),
       arguments: brief(one.body?.["arguments"]),
       ok: result ? result.body?.["ok"] !== false : null,
-      ...(result ? { result: short(result.body?.["output"]), took_us: "40000" } : {}),
-      at: String(open.first + events.indexOf(one)),
+      ...(result ? { result: short(result.body?.["output"]), took_us: 40_000 } : {}),
+      at: open.first + events.indexOf(one),
     };
   });
   const mark = events.findIndex((one) => one.kind === "checkpoint_marked");
@@ -139,24 +139,18 @@ function turnOf(lane: Lane, open: Open, number: number): Turn {
   const own = events.findLast((one) => one.kind !== "checkpoint_marked" && !isHeard(one));
   const took = (own ?? events[0]!).time_us - events[0]!.time_us;
   return {
-    number: String(number),
-    step: open.step === null ? null : String(open.step),
-    turn: String(open.turn),
-    first: String(open.first),
-    next: String(open.next),
-    time_us: String(events[0]!.time_us),
-    ...(took > 0 ? { took_us: String(took) } : {}),
+    number,
+    step: open.step,
+    turn: open.turn,
+    first: open.first,
+    next: open.next,
+    time_us: events[0]!.time_us,
+    ...(took > 0 ? { took_us: took } : {}),
     calls,
     ...(said ? { said: short(said.body?.["content"]) } : {}),
     ...(failed ? { failed: short(failed.body?.["output"] ?? failed.body?.["error"]) } : {}),
     ...(usage
-      ? {
-          usage: {
-            input: String(usage.input),
-            output: String(usage.output),
-            model: usage.model ?? null,
-          },
-        }
+      ? { usage: { input: usage.input, output: usage.output, model: usage.model ?? null } }
       : {}),
     ...(metrics && Object.keys(metrics).length > 0 ? { metrics } : {}),
     ...(mark < 0 ? {} : { mark: markOf(events[mark]!, open.first + mark) }),
@@ -173,24 +167,24 @@ export function turnsOf(lane: Lane): Turn[] {
   return turns;
 }
 
-export function overview(lane: Lane, most: number): { width: string; buckets: Bucket[] } {
+export function overview(lane: Lane, most: number): { width: number; buckets: Bucket[] } {
   let width = 1;
   while (lane.events.length / width > most) width *= 2;
   const buckets: Bucket[] = [];
   for (let from = 0; from < lane.events.length; from += width) {
     const some = lane.events.slice(from, from + width);
-    const n = (test: (one: Stored) => boolean) => String(some.filter(test).length);
+    const n = (test: (one: Stored) => boolean) => some.filter(test).length;
     buckets.push({
-      from: String(from),
-      events: String(some.length),
+      from,
+      events: some.length,
       steps: n((one) => one.kind === "step_started"),
       calls: n((one) => one.kind === "tool_called"),
       failed: n(isFailed),
       marks: n((one) => one.kind === "checkpoint_marked"),
-      time_us: String(some[0]!.time_us),
+      time_us: some[0]!.time_us,
     });
   }
-  return { width: String(width), buckets };
+  return { width, buckets };
 }
 
 export function metricsOf(lane: Lane): Map<string, { step: number; at: number; value: number }[]> {
@@ -217,16 +211,16 @@ export function series(lane: Lane, metric: string, points: number, x: string): S
     const first = some[0]!;
     const place = { step: first.step, offset: first.at, time: lane.events[first.at]!.time_us }[x];
     buckets.push({
-      x: String(place ?? first.step),
+      x: place ?? first.step,
       first: numbers[0]!,
       last: numbers.at(-1)!,
       min: Math.min(...numbers),
       max: Math.max(...numbers),
-      count: String(numbers.length),
-      at: String(first.at),
-      last_at: String(some.at(-1)!.at),
-      min_at: String(some.find((one) => one.value === Math.min(...numbers))!.at),
-      max_at: String(some.find((one) => one.value === Math.max(...numbers))!.at),
+      count: numbers.length,
+      at: first.at,
+      last_at: some.at(-1)!.at,
+      min_at: some.find((one) => one.value === Math.min(...numbers))!.at,
+      max_at: some.find((one) => one.value === Math.max(...numbers))!.at,
     });
   }
   return buckets;
@@ -235,7 +229,7 @@ export function series(lane: Lane, metric: string, points: number, x: string): S
 /** Summary of a task, in a list with its newest lineages only. */
 export function summary(task: Task, most = 20): Summary {
   const active = task.lanes.find((lane) => lane.id === task.active)!;
-  const n = (lane: Lane, test: (one: Stored) => boolean) => String(lane.events.filter(test).length);
+  const n = (lane: Lane, test: (one: Stored) => boolean) => lane.events.filter(test).length;
   const counts = (lane: Lane) => ({
     steps: n(lane, (one) => one.kind === "step_started"),
     calls: n(lane, (one) => one.kind === "tool_called"),
@@ -255,19 +249,19 @@ export function summary(task: Task, most = 20): Summary {
   const changed = active.events.at(-1)?.time_us ?? task.created_us;
   const uses = turnsOf(active).flatMap((turn) => (turn.usage ? [turn.usage] : []));
   const sum = (part: "input" | "output") =>
-    String(uses.reduce((total, one) => total + Number(one[part] ?? 0), 0));
+    uses.reduce((total, one) => total + (one[part] ?? 0), 0);
   const time = (us: number) => new Date(us / 1000).toISOString();
   return {
     id: task.id,
     user: task.user,
     title: user ? short(user.body?.["content"]) : null,
     created: time(task.created_us),
-    created_us: String(task.created_us),
+    created_us: task.created_us,
     changed: time(changed),
-    changed_us: String(changed),
+    changed_us: changed,
     active: task.active,
-    head: String(active.events.length),
-    events: String(task.lanes.reduce((all, lane) => all + lane.events.length - lane.fork, 0)),
+    head: active.events.length,
+    events: task.lanes.reduce((all, lane) => all + lane.events.length - lane.fork, 0),
     control: task.control,
     ...counts(active),
     last_error: failed ? short(failed.body?.["output"]) : null,
@@ -275,9 +269,9 @@ export function summary(task: Task, most = 20): Summary {
     ...(uses.length > 0 ? { usage: { input: sum("input"), output: sum("output") } } : {}),
     lineages: task.lanes.slice(-most).map((lane) => ({
       id: lane.id,
-      head: String(lane.events.length),
+      head: lane.events.length,
       parent: lane.parent,
-      fork: lane.parent === null ? null : String(lane.fork),
+      fork: lane.parent === null ? null : lane.fork,
       outcome: lane.outcome as Summary["lineages"][number]["outcome"],
       ...counts(lane),
     })),

@@ -83,7 +83,7 @@ export function pointForm(at: At) {
     address: `${at.task.id}/${at.lane.id}@${at.offset}`,
     task: at.task.id,
     lineage: at.lane.id,
-    offset: String(at.offset),
+    offset: at.offset,
     hash: hash(at.task.id, at.lane.id, at.offset),
   };
 }
@@ -99,20 +99,20 @@ export function lineageForm(task: Task, lane: Lane): Lineage {
     parent:
       parent === null
         ? null
-        : { lineage: parent, offset: String(lane.fork), hash: hash(task.id, parent, lane.fork) },
+        : { lineage: parent, offset: lane.fork, hash: hash(task.id, parent, lane.fork) },
     opened: new Date(time / 1000).toISOString(),
-    opened_us: String(time),
-    head: String(head),
+    opened_us: time,
+    head,
     hash: hash(task.id, lane.id, head),
-    begin: String(lane.begin ?? 0),
-    events: String(head - lane.fork),
+    begin: lane.begin ?? 0,
+    events: head - lane.fork,
     active: lane.id === task.active,
   };
 }
 
 function cutTexts(value: unknown, most: number, pointer: string): unknown {
   if (typeof value === "string" && value.length > most) {
-    return { cut: value.slice(0, most), bytes: String(value.length), pointer };
+    return { cut: value.slice(0, most), bytes: value.length, pointer };
   }
   if (Array.isArray(value)) return value.map((one, i) => cutTexts(one, most, `${pointer}/${i}`));
   if (typeof value !== "object" || value === null) return value;
@@ -125,11 +125,11 @@ export function eventForm(task: Task, lane: Lane, offset: number): Event {
   const event = lane.events[offset];
   if (!event) throw new Refused(404, "there is no event at the head");
   return {
-    offset: String(offset),
+    offset,
     lineage: lane.id,
     kind: event.kind,
     time: new Date(event.time_us / 1000).toISOString(),
-    time_us: String(event.time_us),
+    time_us: event.time_us,
     user: task.user,
     ...(event.actor ? { actor: event.actor } : {}),
     body: event.body as Event["body"],
@@ -197,26 +197,25 @@ function matches(item: Summary, q: string): boolean {
         if (sign === ">") return value > Number(number);
         return sign === "<" ? value < Number(number) : value === Number(number);
       };
-      if (name === "has") return item.failed !== "0";
+      if (name === "has") return item.failed > 0;
       if (name === "state") return item.control === rest;
       if (name === "user") return item.user === rest;
       if (name === "lineages") return than(item.lineages.length);
       if (name === "outcome") {
         return item.lineages.some((one) => JSON.stringify(one.outcome.value) === rest);
       }
-      if (name === "steps" || name === "calls" || name === "failed")
-        return than(Number(item[name]));
+      if (name === "steps" || name === "calls" || name === "failed") return than(item[name]);
       return `${item.id} ${item.title ?? ""}`.toLowerCase().includes(word.toLowerCase());
     });
 }
 
 function sortValue(item: Summary, column: string): number | string {
   if (column === "id") return item.id;
-  if (column === "changed" || column === "created") return Number(item[`${column}_us`]);
+  if (column === "changed" || column === "created") return item[`${column}_us`];
   if (column === "outcome") return Number(item.lineages[0]?.outcome.good ?? 2);
-  if (column === "tokens") return Number(item.usage?.input ?? 0);
+  if (column === "tokens") return item.usage?.input ?? 0;
   if (column.startsWith("metric:")) return item.metrics[column.slice(7)]?.last ?? 0;
-  return Number(item[column as "steps" | "calls" | "failed" | "events"] ?? 0);
+  return item[column as "steps" | "calls" | "failed" | "events"] ?? 0;
 }
 
 export function summariesPage(world: World, get: URLSearchParams) {
@@ -233,7 +232,7 @@ export function summariesPage(world: World, get: URLSearchParams) {
   const from = Number(get.get("cursor") ?? 0);
   const limit = Number(get.get("limit") ?? 100);
   const next = from + limit < all.length ? String(from + limit) : null;
-  return { items: all.slice(from, from + limit), next, total: String(all.length) };
+  return { items: all.slice(from, from + limit), next, total: all.length };
 }
 
 export function rowsPage(lane: Lane, get: URLSearchParams) {
@@ -258,27 +257,27 @@ export function rowsPage(lane: Lane, get: URLSearchParams) {
       continue;
     items.push(one);
   }
-  return { items, next: offset < to ? String(offset) : null, head: String(head) };
+  return { items, next: offset < to ? offset : null, head };
 }
 
 export function turnsPage(lane: Lane, get: URLSearchParams) {
   const all = turnsOf(lane);
-  const head = String(lane.events.length);
+  const head = lane.events.length;
   const limit = Number(get.get("limit") ?? 100);
   let from = Number(get.get("from") ?? 0);
   const near = get.get("near");
   if (near !== null) {
-    const at = all.findLastIndex((turn) => Number(turn.first) <= Number(near));
+    const at = all.findLastIndex((turn) => turn.first <= Number(near));
     from = Math.max(0, at - Math.floor(limit / 2));
   }
   const items = all.slice(from, from + limit);
-  const next = from + limit < all.length ? String(from + limit) : null;
-  return { items, next, total: String(all.length), read: head, head };
+  const next = from + limit < all.length ? from + limit : null;
+  return { items, next, total: all.length, read: head, head };
 }
 
 /** Answers about the task of a million events. */
 export function millionAnswer(path: string, get: URLSearchParams): unknown {
-  const head = String(MILLION);
+  const head = MILLION;
   const limit = Number(get.get("limit") ?? 100);
   const from = Number(get.get("from") ?? 0);
   const range = (start: number, end: number) =>
@@ -293,14 +292,14 @@ export function millionAnswer(path: string, get: URLSearchParams): unknown {
       : range(from, Math.min(from + limit, to));
     const items = path.endsWith("/rows")
       ? offsets.map(millionRow)
-      : offsets.map((offset) => ({ offset: String(offset), lineage: 0, ...millionEvent(offset) }));
+      : offsets.map((offset) => ({ offset, lineage: 0, ...millionEvent(offset) }));
     return { items, next: null, head };
   }
   if (path.endsWith("/turns")) {
     const near = get.get("near");
     const start = near === null ? from : Math.max(0, Math.floor(Number(near) / 5) - limit / 2);
     const items = range(start, Math.min(start + limit, millionTurns)).map(millionTurn);
-    return { items, next: null, total: String(millionTurns), read: head, head };
+    return { items, next: null, total: millionTurns, read: head, head };
   }
   return undefined;
 }
@@ -314,8 +313,7 @@ export function seriesAnswer(world: World, get: URLSearchParams) {
       Number(get.get("points") ?? 500),
       get.get("x") ?? "step",
     );
-    const head = String(at.offset);
-    return { address, buckets, read: head, head };
+    return { address, buckets, read: at.offset, head: at.offset };
   });
   return { items };
 }
@@ -333,16 +331,16 @@ export function searchAnswer(world: World, text: string) {
       }
     }
   }
-  return { items: items.slice(0, 100), next: null, events: String(events) };
+  return { items: items.slice(0, 100), next: null, events };
 }
 
 /** Reads on in a lineage. Returns the part of it that was read, and how far that is. */
-function readOn(world: World, lane: Lane): { part: Lane; read: string; head: string } {
+function readOn(world: World, lane: Lane): { part: Lane; read: number; head: number } {
   const head = lane.events.length;
   const read = Math.min(head, (world.read.get(lane) ?? 0) + world.slice);
   world.read.set(lane, read);
   const part = read < head ? { ...lane, events: lane.events.slice(0, read) } : lane;
-  return { part, read: String(read), head: String(head) };
+  return { part, read, head };
 }
 
 export function metricsAnswer(world: World, lane: Lane) {
@@ -351,7 +349,7 @@ export function metricsAnswer(world: World, lane: Lane) {
     const numbers = values.map((one) => one.value);
     return {
       name,
-      count: String(numbers.length),
+      count: numbers.length,
       last: numbers.at(-1),
       min: Math.min(...numbers),
       max: Math.max(...numbers),
@@ -362,12 +360,12 @@ export function metricsAnswer(world: World, lane: Lane) {
 
 export function alignAnswer(a: At, b: At, get: URLSearchParams) {
   const items = align(turnsOf(a.lane), turnsOf(b.lane));
-  const n = (op: string) => String(items.filter((item) => item.op === op).length);
+  const n = (op: string) => items.filter((item) => item.op === op).length;
   const from = Number(get.get("from") ?? 0);
   const limit = Number(get.get("limit") ?? 1000);
   const first = items.findIndex((item) => item.op !== "same");
   return {
-    common: String(first < 0 ? items.length : first),
+    common: first < 0 ? items.length : first,
     counts: {
       same: n("same"),
       said: n("said"),
@@ -377,7 +375,7 @@ export function alignAnswer(a: At, b: At, get: URLSearchParams) {
       moved: n("moved"),
     },
     items: items.slice(from, from + limit),
-    next: from + limit < items.length ? String(from + limit) : null,
+    next: from + limit < items.length ? from + limit : null,
   };
 }
 
@@ -391,7 +389,7 @@ export function eventAnswer(at: At, cut: number) {
 export function overviewAnswer(world: World, lane: Lane, get: URLSearchParams) {
   const { part, ...progress } = readOn(world, lane);
   const parts = overview(part, Number(get.get("buckets") ?? 200));
-  return { ...parts, turns: String(turnsOf(part).length), ...progress };
+  return { ...parts, turns: turnsOf(part).length, ...progress };
 }
 
 /** Marks of all lanes, the last lane first; two a page. */
@@ -403,13 +401,13 @@ export function checkpointsPage(task: Task, get: URLSearchParams): Page<Checkpoi
       id: markId(offset),
       task: task.id,
       lineage: lane.id,
-      at: String(offset),
-      mark: String(offset),
+      at: offset,
+      mark: offset,
       label: String(event.body?.["label"] ?? ""),
       status: String(event.body?.["status"]),
       cause: String(event.body?.["cause"]),
       time: new Date(event.time_us / 1000).toISOString(),
-      time_us: String(event.time_us),
+      time_us: event.time_us,
       aliases: [],
       hash: hash(task.id, lane.id, offset),
     }));
@@ -425,19 +423,19 @@ export function sharePlan(task: Task, get: URLSearchParams): SharePlan {
   if (withhold.includes("(")) throw new Refused(400, "the regular expression ( is none");
   const places = [`${task.id}/0@1`, `${task.id}/0@3`];
   const redacts = get.get("redact") === "true";
-  const secret = { name: "api_key", count: "3", places };
-  const control = { name: "withhold", count: "1", places: [`${task.id}, control log at 2`] };
+  const secret = { name: "api_key", count: 3, places };
+  const control = { name: "withhold", count: 1, places: [`${task.id}, control log at 2`] };
   const small = Number(get.get("max")) < 1_000_000;
   return {
-    bytes: small ? "90000" : "1234567",
-    events: String(task.lanes.reduce((sum, one) => sum + one.events.length - one.fork, 2)),
-    withheld: redacts ? "3" : withhold.length > 0 ? "1" : "0",
-    trusted: withhold.length > 0 ? "1" : "0",
+    bytes: small ? 90_000 : 1_234_567,
+    events: task.lanes.reduce((sum, one) => sum + one.events.length - one.fork, 2),
+    withheld: redacts ? 3 : withhold.length > 0 ? 1 : 0,
+    trusted: withhold.length > 0 ? 1 : 0,
     finds: [...(redacts ? [secret] : []), ...(withhold.length > 0 ? [control] : [])],
-    long: small ? "2" : "0",
-    ...(small ? { longest: "1024" } : {}),
+    long: small ? 2 : 0,
+    ...(small ? { longest: 1024 } : {}),
     copy_only: small,
-    captures: small ? "1" : "0",
+    captures: small ? 1 : 0,
   };
 }
 
@@ -459,6 +457,6 @@ export function bisected(at: At, when: string): Bisected {
     event: eventForm(task, lane, offset),
     step: null,
     changes: { items: diff(before!, after!) as Change[], more: false },
-    states: String(at.offset),
+    states: at.offset,
   };
 }

@@ -58,15 +58,14 @@ function bigTask(path: string, get: URLSearchParams): unknown {
         { id: 0, type: "root", description: null, parent: null, fork: 0, events: [], outcome: {} },
       ],
     };
-    const steps = String(millionTurns);
-    return { ...summary(task), head: String(MILLION), events: String(MILLION), steps };
+    return { ...summary(task), head: MILLION, events: MILLION, steps: millionTurns };
   }
   if (path === `${big}/lineages`) {
     const hash = "0".repeat(64);
-    const head = String(MILLION);
-    const times = { opened: time, opened_us: "1767600000000000" };
+    const head = MILLION;
+    const times = { opened: time, opened_us: 1767600000000000 };
     const lineage = { id: 0, type: "root", description: null, parent: null, ...times, head, hash };
-    return { items: [{ ...lineage, begin: "0", events: head, active: true }], next: null };
+    return { items: [{ ...lineage, begin: 0, events: head, active: true }], next: null };
   }
   if (path.startsWith(big)) return routes.millionAnswer(path, get) ?? {};
   return undefined;
@@ -80,13 +79,13 @@ function read(world: World, path: string, get: URLSearchParams): unknown {
       read_only: world.readOnly,
       store: { id: "6f1c2a", keyed: false },
       version: "0.1.0",
-      limits: { body: "16777216", rows: 5000, turns: 1000, summaries: 1000 },
+      limits: { body: 16_777_216, rows: 5000, turns: 1000, summaries: 1000 },
     };
   }
   if (path === "/v1/summaries") return routes.summariesPage(world, get);
   if (path === "/v1/search") return routes.searchAnswer(world, get.get("text") ?? "");
   if (path === "/v1/series") return routes.seriesAnswer(world, get);
-  if (path === "/v1/stats") return { tasks: String(world.tasks.size), seq: "44", applied: "44" };
+  if (path === "/v1/stats") return { tasks: world.tasks.size, seq: 44, applied: 44 };
   if (path === "/v1/anchor") return { milepost_anchor: 1, store: "6f1c2a", seq: "44" };
   const big = bigTask(path, get);
   if (big !== undefined) return big;
@@ -132,7 +131,7 @@ function ofTask(world: World, name: string, rest: string, get: URLSearchParams):
       );
       const items = [];
       for (let i = from; i < to; i++) items.push(routes.eventForm(task, lane, i));
-      return { items, next: to < head ? String(to) : null, head: String(head) };
+      return { items, next: to < head ? to : null, head };
     }
     default:
       throw new Refused(404, "there is nothing at this path");
@@ -190,7 +189,7 @@ function stream(
     if (task.id !== id) return false;
     if (task.active !== lineage) {
       const lane = routes.laneOf(task, String(task.active));
-      const move = { from: lineage, to: task.active, at: String(lane.fork) };
+      const move = { from: lineage, to: task.active, at: lane.fork };
       answer.write(
         `id: ${task.active}:${lane.fork}\nevent: lineage\ndata: ${JSON.stringify(move)}\n\n`,
       );

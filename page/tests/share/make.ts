@@ -59,19 +59,19 @@ function states(task: Task, lane: Lane, add: (name: string, value: unknown) => v
     for (let offset = from; offset < Math.min(from + ROWS, lane.events.length); offset++) {
       const next = at(offset + 1);
       const changed = sets(now, next, "", []);
-      if (changed.length > 0) changes.push([String(offset), changed]);
+      if (changed.length > 0) changes.push([offset, changed]);
       now = next;
     }
-    add(`states/${lane.id}/${from / ROWS}`, { from: String(from), state, changes });
+    add(`states/${lane.id}/${from / ROWS}`, { from, state, changes });
   }
 }
 
 function marksOf(lane: Lane): object[] {
   return lane.events.flatMap((event, offset) => {
     if (event.kind !== "checkpoint_marked" || offset < lane.fork) return [];
-    const at = String(offset);
     const id = markId(offset);
-    return [{ id, lineage: lane.id, at, mark: at, label: event.body?.["label"], aliases: [] }];
+    const place = { lineage: lane.id, at: offset, mark: offset };
+    return [{ id, ...place, label: event.body?.["label"], aliases: [] }];
   });
 }
 
@@ -84,7 +84,7 @@ function documentsOf(world: World, task: Task, hasStates: boolean): Documents {
   for (const lane of task.lanes) {
     // What ends at or before the fork is in the documents of the parent.
     const begin = Math.floor(lane.fork / ROWS);
-    const firstTurn = turnsOf(lane).findLastIndex((turn) => Number(turn.first) <= lane.fork);
+    const firstTurn = turnsOf(lane).findLastIndex((turn) => turn.first <= lane.fork);
     const add = (name: string, value: unknown) => {
       const [of, , k = "0"] = name.split("/");
       const first = of === "turns" ? Math.floor(Math.max(0, firstTurn) / TURNS) : begin;
@@ -92,10 +92,10 @@ function documentsOf(world: World, task: Task, hasStates: boolean): Documents {
     };
     const { id } = lane;
     const rows = lane.events.map((_, offset) => row(lane, offset));
-    parts(rows, ROWS, (one) => +one.offset).forEach((of, k) => add(`rows/${id}/${k}`, of));
+    parts(rows, ROWS, (one) => one.offset).forEach((of, k) => add(`rows/${id}/${k}`, of));
     const turns = turnsOf(lane);
-    parts(turns, TURNS, (one) => +one.number).forEach((of, k) => add(`turns/${id}/${k}`, of));
-    add(`count/${id}`, { turns: String(turns.length), head: String(lane.events.length) });
+    parts(turns, TURNS, (one) => one.number).forEach((of, k) => add(`turns/${id}/${k}`, of));
+    add(`count/${id}`, { turns: turns.length, head: lane.events.length });
     add(`overview/${id}`, routes.overviewAnswer(world, lane, get));
     add(`metrics/${id}`, routes.metricsAnswer(world, lane));
     const placed = [...metricsOf(lane).keys()].map((name) => {
@@ -152,7 +152,7 @@ function line(task: Task, lane: Lane, offset: number, withhold: Withhold): objec
 interface Piece {
   lines: string[];
   bytes: number;
-  logs: Record<string, string>;
+  logs: Record<string, number>;
 }
 
 function exportOf(task: Task, withhold: Withhold): { pieces: Piece[]; events: number } {
@@ -167,7 +167,7 @@ function exportOf(task: Task, withhold: Withhold): { pieces: Piece[]; events: nu
     piece.lines.push(text);
     piece.bytes += Buffer.byteLength(text);
     const { log, at } = value as { log?: string; at?: string };
-    if (log !== undefined) piece.logs[log] ??= at!;
+    if (log !== undefined) piece.logs[log] ??= Number(at);
     if (log !== undefined) events += 1;
   };
   add({ milepost_export: 2, tasks: "1", files: false, redacted: false });
@@ -227,9 +227,9 @@ export function share(world: World, id: string, asked: ShareRequest): string {
     active: task.active,
     keyed: false,
     redacted: true,
-    events: String(events),
-    withheld: String(counts.body + counts.all),
-    trusted: String(counts.trusted),
+    events,
+    withheld: counts.body + counts.all,
+    trusted: counts.trusted,
     index,
     export: {
       pieces: pieces.map(({ bytes, lines, logs }) => ({ bytes, lines: lines.length, logs })),

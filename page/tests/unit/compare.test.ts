@@ -6,10 +6,9 @@ import { linesOf } from "../../src/compare/lines.ts";
 import { isSame, merged } from "../../src/compare/merge.ts";
 import type { Row } from "../../src/compare/merge.ts";
 
-function turn(name: string, number: number): Turn {
-  const at = String(number);
-  const call = { call: at, tool: name, arguments: "", at };
-  return { number: at, turn: "0", first: at, next: at, time_us: "0", calls: [call] };
+function turn(name: string, at: number): Turn {
+  const call = { call: String(at), tool: name, arguments: "", at };
+  return { number: at, turn: 0, first: at, next: at, time_us: 0, calls: [call] };
 }
 
 /** Items of an alignment: `=x` is in both, `-x` in the first only, `+x` in the other only. */

@@ -10,8 +10,8 @@ function history(
   state: { [name: string]: Json },
   lineage: Partial<LineageSummary> = {},
 ): History {
-  const none = { steps: "3", calls: "1200", failed: "0" };
-  return { address, state, lineage: { id: 0, head: "9", outcome: {}, ...none, ...lineage } };
+  const none = { steps: 3, calls: 1200, failed: 0 };
+  return { address, state, lineage: { id: 0, head: 9, outcome: {}, ...none, ...lineage } };
 }
 
 const shown = (rows: readonly DiffRow[]) =>
@@ -23,7 +23,7 @@ test("rows that differ are apart from those that are equal in all histories", ()
     history(
       "b",
       { metrics: { loss: 0.25, size: 2 }, variables: { "a/b": [1] } },
-      { failed: "2", usage: { input: "1", output: "2" }, outcome: { value: 1 } },
+      { failed: 2, usage: { input: 1, output: 2 }, outcome: { value: 1 } },
     ),
   ]);
   assert.deepEqual(shown(differing), [

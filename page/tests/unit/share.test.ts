@@ -57,10 +57,10 @@ async function rowsOf(answers: InstanceType<typeof Answers>, path: string): Prom
   const limit = Number(new URLSearchParams(path.split("?")[1]).get("limit") ?? 100);
   let page = (await answers.answer(path)) as Rows;
   const items = page.items;
-  while (page.next && items.length < limit) {
+  while (page.next != null && items.length < limit) {
     const [begin, query] = path.split("?");
     const again = new URLSearchParams(query);
-    again.set("from", page.next);
+    again.set("from", String(page.next));
     again.set("limit", String(limit - items.length));
     page = (await answers.answer(`${begin}?${again}`)) as Rows;
     items.push(...page.items);
@@ -102,7 +102,7 @@ test("a document that is left out is that of the parent, as far as the lineage g
 
   // The lineage 1 ends before its parent does, and has no rows of its own.
   const page = JSON.parse(JSON.stringify(await answers.answer("/v1/tasks/library-34/lineages")));
-  page.items[1].head = "2";
+  page.items[1].head = 2;
   const documents = { lineages: page, "rows/0/0": rows.items };
   const own = changed(parts, documents, "rows/1/0");
   const cut = await answersOf(own).answer("/v1/tasks/library-34/rows?lineage=1&limit=5000");
@@ -115,13 +115,15 @@ test("lineages in a circle, or with values of another kind, are refused, and no 
   type Items = { id: unknown; parent: { lineage: unknown; offset: unknown } | null; head: unknown }[];
   const hostile: Record<string, (items: Items) => unknown> = {
     itself: (items) => (items[2]!.parent!.lineage = items[2]!.id),
-    circle: (items) => (items[0]!.parent = { lineage: items[1]!.id, offset: "1" }),
-    "longer circle": (items) => (items[0]!.parent = { lineage: items[3]!.id, offset: "0" }),
+    circle: (items) => (items[0]!.parent = { lineage: items[1]!.id, offset: 1 }),
+    "longer circle": (items) => (items[0]!.parent = { lineage: items[3]!.id, offset: 0 }),
     "text as an id": (items) => (items[2]!.parent!.lineage = "0"),
     "a negative id": (items) => (items[2]!.parent!.lineage = -1),
     "a fraction as an id": (items) => (items[1]!.id = 0.5),
-    "a number as an offset": (items) => (items[2]!.parent!.offset = { valueOf: 3 }),
-    "an endless head": (items) => (items[2]!.head = "9".repeat(400)),
+    "an object as an offset": (items) => (items[2]!.parent!.offset = { valueOf: 3 }),
+    "text as an offset": (items) => (items[2]!.parent!.offset = "2"),
+    "an endless head": (items) => (items[2]!.head = 1e300),
+    "text as a head": (items) => (items[2]!.head = "9".repeat(400)),
     "a head that is none": (items) => (items[2]!.head = null),
   };
   const same = answersOf(changed(parts, { lineages: sound }, "rows/1/0"));
@@ -185,7 +187,7 @@ test("states, changes and blame are those of the events before a point", async (
     const own = routes.diff(at(a, i), at(b, j)) as Change[];
     assert.deepEqual(found.items.toSorted(byPath), own.toSorted(byPath));
   }
-  type Blamed = { changes: { offset: string; before?: unknown; after?: unknown }[] };
+  type Blamed = { changes: { offset: number; before?: unknown; after?: unknown }[] };
   const blamed = (await path("library-34/2@30", "blame?pointer=/step&history=true")) as Blamed;
   assert.deepEqual(blamed.changes.at(-1)?.after, { number: 1, status: "running" });
   assert.equal(blamed.changes.at(-1)?.before, null);
@@ -198,7 +200,7 @@ test("alignments are there in both directions, against the active lineage only",
   const answers = shared("library-34");
   const ask = (a: string, b: string) =>
     answers.answer(`/v1/points/${encodeURIComponent(a)}/align/${encodeURIComponent(b)}`);
-  type Aligned = { counts: Record<string, string>; items: { op: string; a: object; b: object }[] };
+  type Aligned = { counts: Record<string, number>; items: { op: string; a: object; b: object }[] };
   const one = (await ask("library-34/2", "library-34/0")) as Aligned;
   const other = (await ask("library-34/0", "library-34")) as Aligned;
   assert.equal(one.counts["only_b"], other.counts["only_a"]);
@@ -211,7 +213,7 @@ test("alignments are there in both directions, against the active lineage only",
 test("labels, ids and other tasks", async () => {
   const answers = shared("library-34");
   const point = (address: string) => answers.answer(`/v1/points/${encodeURIComponent(address)}`);
-  const label = (await point("library-34@step-2")) as { offset: string; checkpoint: string };
+  const label = (await point("library-34@step-2")) as { offset: number; checkpoint: string };
   assert.deepEqual(await point(`@${label.checkpoint}`), label);
   assert.equal(await status(point("library-34@nothing")), 404);
   assert.equal(await status(point("other@3")), 404);
@@ -236,10 +238,10 @@ test("a search finds each event once, in the lineage that recorded it", async ()
     } = page as {
       items: { address: string }[];
       next: string | null;
-      events: string;
+      events: number;
     };
     found.push(...items.map((one) => one.address));
-    events += Number(read);
+    events += read;
     cursor = next;
   } while (cursor !== null);
   assert.equal(
@@ -259,7 +261,7 @@ test("a search finds each event once, in the lineage that recorded it", async ()
 test("names of fields are data", async () => {
   const answers = shared([...store.tasks.keys()].find((id) => id.startsWith("hostile"))!);
   const history = await answers.history;
-  const head = Number(history.lineage(null).head);
+  const { head } = history.lineage(null);
   for (let offset = 0; offset < head; offset++) await history.line(history.lineage(null), offset);
   const before = JSON.parse('{"__proto__": {"a": 1}, "b": 2}');
   const found: Change[] = [];
@@ -285,7 +287,7 @@ test("lines are found by log and offset, and bodies in them", () => {
 
 test("long texts are cut between characters, as the service does", () => {
   const text = "é".repeat(300);
-  const cut = { cut: "é".repeat(128), bytes: "600", pointer: "/a~1b/0" };
+  const cut = { cut: "é".repeat(128), bytes: 600, pointer: "/a~1b/0" };
   assert.deepEqual(cutTexts({ "a/b": [text] }, 257), { "a/b": [cut] });
   assert.deepEqual(cutTexts(text.slice(0, 150), 257), text.slice(0, 150));
   assert.equal(timeOf("0"), "1970-01-01T00:00:00.000000Z");

@@ -5,13 +5,13 @@ import { along, timeAxis, timesOf } from "../../src/task/time-axis.ts";
 
 function buckets(...times: number[]): Bucket[] {
   return times.map((time, i) => ({
-    from: String(i * 2),
-    events: "2",
-    steps: "0",
-    calls: "0",
-    failed: "0",
-    marks: "0",
-    time_us: String(time),
+    from: i * 2,
+    events: 2,
+    steps: 0,
+    calls: 0,
+    failed: 0,
+    marks: 0,
+    time_us: time,
   }));
 }
 

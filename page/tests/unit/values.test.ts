@@ -10,9 +10,10 @@ const { withCondition } = await import("../../src/tasks/Tasks.tsx");
 const { whenOf } = await import("../../src/dialogs/FirstWhere.tsx");
 const { askedOf, fileOf } = await import("../../src/dialogs/ShareTask.tsx");
 const { sharePath } = await import("../../src/api/calls.ts");
+const { setAnswerer } = await import("../../src/api/link.ts");
 const { eventsOf } = await import("../../src/dialogs/Fork.tsx");
 const { guideEvents } = await import("../../src/dialogs/Guide.tsx");
-const { nextOf } = await import("../../src/task/hits.ts");
+const { Hits, nextOf } = await import("../../src/task/hits.ts");
 const format = await import("../../src/format.ts");
 
 test("pointers name a value and find it again", () => {
@@ -124,29 +125,41 @@ test("a tick stands at its time or offset, or at the step of the value before it
   const all = { first: 1, last: 1, min: 1, max: 1, count: 1, lastAt: 0, minAt: 0, maxAt: 0 };
   const place = (x: number, at: number) => ({ x, ...all, at });
   const line = { address: "a", places: [place(3, 10), place(4, 20)] };
-  const row = (offset: string) => {
-    return { offset, lineage: 0, kind: "guidance_given", time_us: "77", text: "" };
+  const row = (offset: number) => {
+    return { offset, lineage: 0, kind: "guidance_given", time_us: 77, text: "" };
   };
-  assert.equal(placeOf(row("15"), line, "time"), 77);
-  assert.equal(placeOf(row("15"), line, "offset"), 15);
-  assert.equal(placeOf(row("15"), line, "step"), 3);
-  assert.equal(placeOf(row("20"), line, "step"), 4);
-  assert.equal(placeOf(row("2"), line, "step"), 3);
-  assert.equal(placeOf(row("2"), { address: "b", places: [] }, "step"), null);
+  assert.equal(placeOf(row(15), line, "time"), 77);
+  assert.equal(placeOf(row(15), line, "offset"), 15);
+  assert.equal(placeOf(row(15), line, "step"), 3);
+  assert.equal(placeOf(row(20), line, "step"), 4);
+  assert.equal(placeOf(row(2), line, "step"), 3);
+  assert.equal(placeOf(row(2), { address: "b", places: [] }, "step"), null);
 });
 
 test("numbers, sizes and times are exact where they are long", () => {
-  assert.equal(format.count("9007199254740993"), "9,007,199,254,740,993");
+  assert.equal(format.count(2 ** 53), "9,007,199,254,740,992");
   assert.equal(format.bytes(1_234_567), "1.2 MB");
-  assert.equal(format.duration("1500000"), "1.5 s");
+  assert.equal(format.duration(1_500_000), "1.5 s");
   assert.equal(format.duration("90000000"), "1 min 30 s");
-  assert.equal(format.tokensOf({ input: "3" }), 3n);
+  assert.equal(format.tokensOf({ input: 3 }), 3);
   assert.equal(format.tokensOf({ cost: 1 }), null);
-  assert.equal(format.costOf({ input: "3" }), null);
+  assert.equal(format.costOf({ input: 3 }), null);
 });
 
 test("hits are found in both directions", () => {
   assert.equal(nextOf([3, 7, 9], 7, 1), 9);
   assert.equal(nextOf([3, 7, 9], 7, -1), 3);
   assert.equal(nextOf([3, 7, 9], 9, 1), null);
+});
+
+test("a search that stopped before the first event goes on there", async () => {
+  const pages = [
+    { items: [], next: 0, head: 5 },
+    { items: [{ offset: 3 }], next: null, head: 5 },
+  ];
+  const ask = () => Promise.resolve(pages.shift());
+  setAnswerer({ ask, send: () => Promise.resolve(new Response()) });
+  const hits = new Hits("a", 0, 0, { text: "x" });
+  await hits.search();
+  assert.deepEqual([hits.found.value, hits.read.value], [[3], 5]);
 });

@@ -6,12 +6,12 @@ import { part, within } from "../../src/task/zoom.tsx";
 
 function buckets(count: number, width: number): Bucket[] {
   return Array.from({ length: count }, (_, i) => ({
-    from: String(i * width),
-    events: String(width),
-    steps: "1",
-    calls: "2",
-    failed: i === 37 ? "1" : "0",
-    marks: "0",
+    from: i * width,
+    events: width,
+    steps: 1,
+    calls: 2,
+    failed: i === 37 ? 1 : 0,
+    marks: 0,
   }));
 }
 
@@ -19,17 +19,17 @@ test("a part of an overview has the buckets of its range, joined if there are ma
   const all = buckets(2_000, 4);
   assert.deepEqual(
     part(all, [10, 17]).map((one) => one.from),
-    ["8", "12", "16"],
+    [8, 12, 16],
   );
   const joined = part(all, [0, 8_000]);
   assert.equal(joined.length, 200);
   assert.deepEqual(joined[3], {
-    from: "120",
-    events: "40",
-    steps: "10",
-    calls: "20",
-    failed: "1",
-    marks: "0",
+    from: 120,
+    events: 40,
+    steps: 10,
+    calls: 20,
+    failed: 1,
+    marks: 0,
   });
   assert.ok(part(all, [0, 7_999], 7).length <= 7);
   assert.deepEqual(part(all, [9_000, 9_100]), []);

@@ -27,7 +27,7 @@ async fn an_event_is_there_as_it_was_sent_with_who_sent_it_and_under_which_reque
     assert_eq!(came.status, 201, "{came:?}");
     let task = three.served.engine.task("hers").unwrap();
     let hash = task.head().unwrap().hash.to_string();
-    let expected = json!({"first": "1", "next": "2", "hash": hash, "repeated": false});
+    let expected = json!({"first": 1, "next": 2, "hash": hash, "repeated": false});
     assert_eq!(came.json(), expected);
     assert_eq!(came.header("etag"), "\"2\"");
     let event = task.read(1..2).unwrap().next().unwrap().unwrap();
@@ -70,7 +70,7 @@ async fn many_events_and_a_mark_are_one_commit() {
     assert_eq!(came.status, 201, "{came:?}");
     assert_eq!(commits(), before + 1);
     let form = came.json();
-    assert_eq!((&form["first"], &form["next"]), (&json!("1"), &json!("4")));
+    assert_eq!((&form["first"], &form["next"]), (&json!(1), &json!(4)));
     let id = form["checkpoint"].as_str().unwrap();
     let checkpoint = three.served.engine.query().checkpoint(id).unwrap();
     assert_eq!(checkpoint.label.as_deref(), Some("done"));
@@ -92,7 +92,7 @@ async fn the_expected_head_has_to_be_the_head_and_the_answer_says_which_is() {
     assert_eq!((first.status.as_u16(), first.header("etag")), (201, "\"2\""));
     let missed = at("\"1\"").await;
     assert_eq!(problem(&missed), (412, "conflict".into()));
-    assert_eq!(missed.json()["head"], "2");
+    assert_eq!(missed.json()["head"], 2);
     for malformed in ["1", "W/\"2\"", "\"2\", \"3\"", "*", "\"x\""] {
         assert_eq!(problem(&at(malformed).await), (400, "invalid".into()), "{malformed}");
     }
@@ -133,7 +133,7 @@ async fn a_lineage_is_appended_to_by_its_number() {
     let engine = &three.served.engine;
     engine.branch(&engine.point("hers@1").unwrap()).run().unwrap();
     let came = three.post(&format!("{PATH}?lineage=1"), STEP).await;
-    assert_eq!((came.status.as_u16(), &came.json()["next"]), (201, &json!("3")));
+    assert_eq!((came.status.as_u16(), &came.json()["next"]), (201, &json!(3)));
     assert_eq!(head(&three), 1, "the active one stays");
     let none = three.post(&format!("{PATH}?lineage=7"), STEP).await;
     assert_eq!(problem(&none), (404, "not_found".into()));
@@ -259,23 +259,23 @@ async fn lines_that_each_have_a_key_are_appended_once_and_the_answer_tells_which
     let line = |key: &str, step: u64| {
         json!({"kind": "step_started", "body": {"step": step}, "key": key}).to_string()
     };
-    let place = |at: &str, repeated: bool| json!({"offset": at, "repeated": repeated});
+    let place = |at: u64, repeated: bool| json!({"offset": at, "repeated": repeated});
     let came = lines(&three, &[line("a", 1), line("b", 2)].join("\n")).await;
     assert_eq!(came.status, 201, "{came:?}");
-    assert_eq!(came.json()["events"], json!([place("1", false), place("2", false)]));
+    assert_eq!(came.json()["events"], json!([place(1, false), place(2, false)]));
     let mark = r#"{"mark": {"label": "three"}}"#.to_owned();
     let both = [line("b", 2), line("c", 3), line("c", 3), mark].join("\n");
     let came = lines(&three, &both).await;
     assert_eq!(came.status, 201, "{came:?}");
-    let places = [place("2", true), place("3", false), place("3", true)];
-    assert_eq!((&came.json()["events"], &came.json()["first"]), (&json!(places), &json!("3")));
+    let places = [place(2, true), place(3, false), place(3, true)];
+    assert_eq!((&came.json()["events"], &came.json()["first"]), (&json!(places), &json!(3)));
     let checkpoint = came.json()["checkpoint"].clone();
     assert!(checkpoint.is_string());
     let came = lines(&three, &both).await;
     assert_eq!((came.status.as_u16(), &came.json()["repeated"]), (200, &json!(true)), "{came:?}");
     assert_eq!((&came.json()["checkpoint"], came.header("etag")), (&checkpoint, "\"5\""));
     let came = three.post(PATH, &line("a", 1)).await;
-    assert_eq!((came.status.as_u16(), &came.json()["events"]), (200, &json!([place("1", true)])));
+    assert_eq!((came.status.as_u16(), &came.json()["events"]), (200, &json!([place(1, true)])));
     let before = head(&three);
     let conflict = lines(&three, &[line("d", 4), line("a", 2)].join("\n")).await;
     assert_eq!(problem(&conflict).0, 409);

@@ -22,7 +22,7 @@ fn talk(served: &Served, messages: usize, bytes: usize) -> milepost::Task {
 }
 
 fn offsets(items: &[Value]) -> Vec<u64> {
-    let offset = |item: &Value| item["offset"].as_str().unwrap().parse().unwrap();
+    let offset = |item: &Value| item["offset"].as_u64().unwrap();
     items.iter().map(offset).collect()
 }
 
@@ -53,17 +53,17 @@ async fn a_range_is_answered_a_page_at_a_time_to_the_head() {
     talk(&served, 9, 1);
     let path = "/v1/tasks/t/events";
     let came = served.get(path).await;
-    assert_eq!(page(&came), ((0..10).collect(), Value::Null, json!("10")));
+    assert_eq!(page(&came), ((0..10).collect(), Value::Null, json!(10)));
     let event = &came.json()["items"][3];
     assert_eq!((&event["kind"], &event["lineage"]), (&json!("message"), &json!(0)));
     assert_eq!(event["body"]["content"], "2 x");
     for (query, from, to, next) in [
-        ("limit=4", 0, 4, json!("4")),
-        ("from=4&limit=4", 4, 8, json!("8")),
+        ("limit=4", 0, 4, json!(4)),
+        ("from=4&limit=4", 4, 8, json!(8)),
         ("from=8&limit=4", 8, 10, Value::Null),
         ("from=8&limit=2", 8, 10, Value::Null),
         ("from=2&to=5", 2, 5, Value::Null),
-        ("from=2&to=5&limit=2", 2, 4, json!("4")),
+        ("from=2&to=5&limit=2", 2, 4, json!(4)),
         ("to=3", 0, 3, Value::Null),
         ("to=99", 0, 10, Value::Null),
         ("from=10", 10, 10, Value::Null),
@@ -71,7 +71,7 @@ async fn a_range_is_answered_a_page_at_a_time_to_the_head() {
         ("lineage=0&from=9", 9, 10, Value::Null),
     ] {
         let came = served.get(&format!("{path}?{query}")).await;
-        assert_eq!(page(&came), ((from..to).collect(), next, json!("10")), "{query}");
+        assert_eq!(page(&came), ((from..to).collect(), next, json!(10)), "{query}");
     }
     for (query, status) in [
         ("from=11", 400),
@@ -105,7 +105,7 @@ async fn another_lineage_is_read_through_what_it_inherits() {
         active["items"].as_array().unwrap().iter().map(|item| &item["lineage"]).collect();
     assert_eq!(of[..4], [&json!(0), &json!(0), &json!(0), &json!(1)]);
     let old = page(&served.get("/v1/tasks/t/events?lineage=0").await);
-    assert_eq!(old.2, task.head().unwrap().next.to_string());
+    assert_eq!(old.2, task.head().unwrap().next);
 }
 
 #[tokio::test]
@@ -122,8 +122,8 @@ async fn a_page_stops_before_it_is_too_long_and_has_one_event_at_least() {
         let (items, next, _) = page(&came);
         assert!(items.len() == 1 || came.bytes.len() < 4 << 20 | 1 << 10);
         pages.push(items);
-        match next.as_str() {
-            Some(next) => from = next.to_owned(),
+        match next.as_u64() {
+            Some(next) => from = next.to_string(),
             None => break,
         }
     }
@@ -196,8 +196,8 @@ async fn paged(served: &Served, query: &str) -> (Vec<u64>, usize) {
         let (items, next, _) = page(&served.get(&path).await);
         all.extend(items);
         pages += 1;
-        match next.as_str() {
-            Some(next) => from = next.to_owned(),
+        match next.as_u64() {
+            Some(next) => from = next.to_string(),
             None => return (all, pages),
         }
     }
@@ -249,9 +249,9 @@ async fn a_page_ends_after_many_events_that_do_not_fit_and_the_next_one_continue
     task.append(Append::batch([phase(7), phase(8)])).unwrap();
     let path = "/v1/tasks/t/events?kind=phase_changed";
     let first = page(&served.get(path).await);
-    assert_eq!(first, (Vec::new(), json!("10000"), json!("10002")));
+    assert_eq!(first, (Vec::new(), json!(10_000), json!(10_002)));
     let second = page(&served.get(&format!("{path}&from=10000&limit=1")).await);
-    assert_eq!(second, (vec![10_000], json!("10001"), json!("10002")));
+    assert_eq!(second, (vec![10_000], json!(10_001), json!(10_002)));
     assert_eq!(paged(&served, "kind=phase_changed").await, (vec![10_000, 10_001], 2));
     assert_eq!(paged(&served, "iteration=8").await, (vec![10_001], 2));
     let all = accept(&served, path, LINES).await;
@@ -296,7 +296,7 @@ async fn long_texts_of_events_are_cut_where_that_is_asked_for() {
     let came = served.get(path).await;
     let content = &came.json()["items"][1]["body"]["content"];
     assert_eq!(content["cut"], format!("0 {}", "x".repeat(254)));
-    assert_eq!((&content["bytes"], &content["pointer"]), (&json!("1002"), &json!("/content")));
+    assert_eq!((&content["bytes"], &content["pointer"]), (&json!(1002), &json!("/content")));
     let whole = served.get("/v1/tasks/t/events").await;
     assert_eq!(whole.json()["items"][1]["hash"], came.json()["items"][1]["hash"]);
     assert_ne!(whole.header("etag"), came.header("etag"));

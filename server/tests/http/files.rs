@@ -56,7 +56,7 @@ async fn the_files_of_a_capture_are_listed_as_a_point_sees_them() {
     let expected: Vec<&Value> = named.iter().chain([&odd]).collect();
     assert_eq!(paths, expected);
     let draft = &items[0];
-    assert_eq!((&draft["kind"], &draft["size"]), (&json!("file"), &json!("6")));
+    assert_eq!((&draft["kind"], &draft["size"]), (&json!("file"), &json!(6)));
     assert_eq!(draft["hash"], blake3::hash(b"# One\n").to_hex().to_string());
     assert!(draft["mode"].as_str().unwrap().starts_with("06"));
     assert_eq!((&draft["unstable"], draft.get("target")), (&json!(false), None));

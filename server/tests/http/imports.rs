@@ -23,11 +23,11 @@ fn an_import_is_a_job_with_notes_and_a_report() {
     let (_, job) = ask(attached.socket(), &path, "");
     assert_eq!(job["state"], "done", "{job}");
     let result = &job["result"]["import"];
-    assert_eq!(result["bad_lines"], "1");
-    assert_eq!(result["tasks"][0]["events"], "2");
+    assert_eq!(result["bad_lines"], 1);
+    assert_eq!(result["tasks"][0]["events"], 2);
     let failed = &result["failed"][0];
     assert_eq!((&failed["kind"], &failed["remedy"]["name"]), (&json!("io"), &json!("check_path")));
-    assert_eq!(job["notes_total"], "2");
+    assert_eq!(job["notes_total"], 2);
     let places: Vec<_> = job["notes"].as_array().unwrap().iter().map(|it| &it["note"]).collect();
     assert_eq!(places, ["skipped", "failed"].map(|name| json!(name)).iter().collect::<Vec<_>>());
     assert_eq!(engine.task("run").unwrap().user(), "ana");
@@ -35,7 +35,7 @@ fn an_import_is_a_job_with_notes_and_a_report() {
     let (_, list) = ask(attached.socket(), "GET /v1/jobs", "");
     assert_eq!(
         (&list["items"][0]["notes"], &list["items"][0]["notes_total"]),
-        (&json!([]), &json!("2"))
+        (&json!([]), &json!(2))
     );
 }
 

@@ -64,7 +64,7 @@ async fn blame_names_the_event_that_set_a_part_or_all_that_did() {
     let all = served.get(&format!("{path}&history=true")).await.json();
     let offsets = all["changes"].as_array().unwrap().iter();
     let offsets: Vec<&Value> = offsets.map(|change| &change["offset"]).collect();
-    assert_eq!(offsets, ["4", "2", "1"]);
+    assert_eq!(offsets, [4, 2, 1]);
     assert!(all["changes"][2].get("before").is_none(), "it was not there");
     for wrong in [
         "/v1/points/essay/blame",
@@ -84,7 +84,7 @@ async fn what_an_event_says_is_erased_and_its_kind_stays() {
     let path = format!("/v1/points/hers@{at}/erase");
     let erased = three.ask("POST", &path, &three.ana, r#"{"reason": "a name"}"#).await.json();
     assert_eq!(erased["was_erased"], false);
-    assert_eq!((&erased["kind"], &erased["offset"]), (&json!("message"), &json!(at.to_string())));
+    assert_eq!((&erased["kind"], &erased["offset"]), (&json!("message"), &json!(at)));
     let event = three.ask("GET", &format!("/v1/points/hers@{at}/event"), &three.ana, "").await;
     assert_eq!(event.json()["body"], Value::Null);
     let again = three.ask("POST", &path, &three.ana, "").await.json();
@@ -109,7 +109,7 @@ async fn a_store_is_compared_with_an_anchor_that_was_answered_before() {
     let came = served.post("/v1/verify", &body).await;
     assert_eq!(problem(&came), (400, "invalid".into()));
     let mut changed = anchor.clone();
-    changed["logs"][0]["next"] = json!("9");
+    changed["logs"][0]["next"] = json!(9);
     for body in [
         json!({"anchor": anchor, "task": "essay"}),
         json!({ "anchor": changed }),
@@ -181,7 +181,7 @@ async fn a_state_may_have_its_last_messages_only() {
     let said: Vec<&Value> = messages.iter().map(|message| &message["content"]).collect();
     assert_eq!(said, ["two", "three"]);
     assert_eq!(state["state"]["message_count"], 3);
-    assert_eq!(state["point"]["offset"], "4");
+    assert_eq!(state["point"]["offset"], 4);
     let none = served.get("/v1/points/essay/state?messages=0").await.json();
     assert_eq!(none["state"]["messages"], json!([]));
     for wrong in ["1001", "-1", "all"] {

@@ -34,7 +34,7 @@ async fn tasks_are_listed_newest_first_a_page_at_a_time() {
     let came = served.get("/v1/tasks?limit=2").await;
     assert_eq!(ids(&came), ["t4", "t3"]);
     let first = &came.json()["items"][0];
-    assert_eq!((&first["user"], &first["events"]), (&json!("ana"), &json!("1")));
+    assert_eq!((&first["user"], &first["events"]), (&json!("ana"), &json!(1)));
     let next = came.json()["next"].as_str().unwrap().to_owned();
     let came = served.get(&format!("/v1/tasks?limit=3&cursor={next}")).await;
     assert_eq!(ids(&came), ["t2", "t1", "t0"]);
@@ -87,16 +87,16 @@ async fn a_task_and_its_lineages_are_shown() {
     let lineages = json["items"].as_array().unwrap();
     assert_eq!(lineages.len(), 2);
     assert_eq!((&lineages[0]["type"], &lineages[0]["parent"]), (&json!("root"), &Value::Null));
-    assert_eq!(lineages[0]["head"], task.head().unwrap().next.to_string());
+    assert_eq!(lineages[0]["head"], task.head().unwrap().next);
     assert_eq!(lineages[1]["description"], "again");
     let info = task.lineages().unwrap().pop().unwrap();
     let parent = json!({
         "lineage": 0,
-        "offset": info.parent.unwrap().offset.to_string(),
+        "offset": info.parent.unwrap().offset,
         "hash": info.parent.unwrap().hash,
     });
     assert_eq!(lineages[1]["parent"], parent);
-    assert_eq!((&lineages[1]["active"], &lineages[1]["begin"]), (&json!(true), &json!("0")));
+    assert_eq!((&lineages[1]["active"], &lineages[1]["begin"]), (&json!(true), &json!(0)));
     for path in ["/v1/tasks/none", "/v1/tasks/none/lineages"] {
         assert_eq!(problem(&served.get(path).await), (404, "not_found".into()));
     }
@@ -173,16 +173,16 @@ async fn numbers_are_of_ones_own_tasks_or_of_the_store() {
     let own = served.get_as(&ana, "/v1/stats").await.json();
     assert_eq!((&own["user"], own["tasks"].as_array().unwrap().len()), (&json!("ana"), 1));
     let fields = ["lineages", "events", "checkpoints"].map(|name| own["tasks"][0][name].clone());
-    assert_eq!(fields, ["1", "4", "2"].map(|text| json!(text)));
-    assert_eq!((&own["tasks"][0]["id"], &own["total"]["events"]), (&json!("a"), &json!("4")));
+    assert_eq!(fields, [1, 4, 2].map(|number| json!(number)));
+    assert_eq!((&own["tasks"][0]["id"], &own["total"]["events"]), (&json!("a"), &json!(4)));
     assert_eq!(served.get_as(&ana, "/v1/stats?user=ana").await.json(), own);
     assert_eq!(served.get_as(&admin, "/v1/stats?user=ana").await.json(), own);
     let store = served.get_as(&admin, "/v1/stats").await.json();
     let fields = ["tasks", "lineages", "events", "checkpoints"].map(|name| store[name].clone());
-    assert_eq!(fields, ["2", "2", "6", "3"].map(|text| json!(text)));
-    assert!(store["disk"]["total"].as_str().unwrap().parse::<u64>().unwrap() > 0);
+    assert_eq!(fields, [2, 2, 6, 3].map(|number| json!(number)));
+    assert!(store["disk"]["total"].as_u64().unwrap() > 0);
     let nobody = served.get_as(&admin, "/v1/stats?user=nobody").await.json();
-    assert_eq!((&nobody["tasks"], &nobody["total"]["bytes"]), (&json!([]), &json!("0")));
+    assert_eq!((&nobody["tasks"], &nobody["total"]["bytes"]), (&json!([]), &json!(0)));
     for user in ["bob", "nobody"] {
         let came = served.get_as(&ana, &format!("/v1/stats?user={user}")).await;
         assert_eq!(problem(&came), (403, "forbidden".into()));
@@ -221,7 +221,7 @@ async fn numbers_of_many_tasks_come_in_pages_and_their_total_is_of_all() {
     loop {
         let path = format!("/v1/stats?limit=2{cursor}");
         let page = served.get_as(&ana, &path).await.json();
-        assert_eq!(page["total"]["checkpoints"], "5");
+        assert_eq!(page["total"]["checkpoints"], 5);
         let tasks = page["tasks"].as_array().unwrap().clone();
         seen.extend(tasks.iter().map(|task| task["id"].as_str().unwrap().to_owned()));
         match page["next"].as_str() {

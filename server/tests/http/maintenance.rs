@@ -25,8 +25,8 @@ async fn a_store_and_a_task_are_verified() {
     let came = three.ask("POST", VERIFY, &three.root, "").await;
     assert_eq!(came.status, 200, "{came:?}");
     let report = came.json();
-    assert_eq!((&report["tasks"], &report["ok"]), (&json!("2"), &json!(true)));
-    assert_eq!((&report["checkpoints"], &report["faults"]), (&json!("2"), &json!([])));
+    assert_eq!((&report["tasks"], &report["ok"]), (&json!(2), &json!(true)));
+    assert_eq!((&report["checkpoints"], &report["faults"]), (&json!(2), &json!([])));
     let fields: Vec<_> = report.as_object().unwrap().keys().cloned().collect();
     let expected = [
         "blocks",
@@ -44,7 +44,7 @@ async fn a_store_and_a_task_are_verified() {
     ];
     assert_eq!(fields, expected);
     let one = three.ask("POST", VERIFY, &three.root, r#"{"task": "his"}"#).await;
-    assert_eq!((&one.json()["tasks"], &one.json()["checkpoints"]), (&json!("1"), &json!("0")));
+    assert_eq!((&one.json()["tasks"], &one.json()["checkpoints"]), (&json!(1), &json!(0)));
     let none = three.ask("POST", VERIFY, &three.root, r#"{"task": "none"}"#).await;
     assert_eq!(problem(&none), (404, "not_found".into()));
     let wrong = three.ask("POST", VERIFY, &three.root, r#"{"tasks": []}"#).await;
@@ -60,19 +60,13 @@ async fn a_plan_says_what_goes_and_the_same_goes_then() {
     let planned = plan.json();
     assert_eq!(planned["dry_run"], true);
     let task = &planned["tasks"][0];
-    for (field, value) in [
-        ("id", "hers"),
-        ("user", "ana"),
-        ("checkpoints", "5"),
-        ("go", "3"),
-        ("stay", "2"),
-        ("pinned", "0"),
-    ] {
+    assert_eq!((&task["id"], &task["user"]), (&json!("hers"), &json!("ana")));
+    for (field, value) in [("checkpoints", 5), ("go", 3), ("stay", 2), ("pinned", 0)] {
         assert_eq!(task[field], value, "{field}");
     }
     assert_eq!(task["removed"].as_array().unwrap().len(), 3);
-    assert_eq!(planned["total"]["concerned"], "1");
-    assert_eq!(planned["captures"]["chunks"], "0");
+    assert_eq!(planned["total"]["concerned"], 1);
+    assert_eq!(planned["captures"]["chunks"], 0);
     let hers = three.served.engine.task("hers").unwrap();
     assert_eq!(hers.checkpoints().unwrap(), 5, "nothing went");
     let done = three.ask("POST", RETENTION, &three.root, body).await;
@@ -95,11 +89,11 @@ async fn a_policy_says_how_many_how_old_and_whose() {
             (total["tasks"].clone(), total["go"].clone())
         }
     };
-    assert_eq!(goes(r#"{"keep_count": 10}"#).await, (json!("2"), json!("2")));
-    assert_eq!(goes(r#"{"user": "bob", "keep_count": 0}"#).await, (json!("1"), json!("0")));
-    assert_eq!(goes(r#"{"younger_than_seconds": "86400"}"#).await.1, "0");
+    assert_eq!(goes(r#"{"keep_count": 10}"#).await, (json!(2), json!(2)));
+    assert_eq!(goes(r#"{"user": "bob", "keep_count": 0}"#).await, (json!(1), json!(0)));
+    assert_eq!(goes(r#"{"younger_than_seconds": "86400"}"#).await.1, 0);
     let both = r#"{"younger_than_seconds": 86400, "keep_count": 1, "undo": 0, "marks_only": true}"#;
-    assert_eq!(goes(both).await.1, "0");
+    assert_eq!(goes(both).await.1, 0);
     for body in [
         "",
         "[]",
@@ -147,11 +141,11 @@ async fn a_cleanup_removes_the_checkpoints_that_are_named_or_what_is_before_a_po
     assert_eq!(planned["tasks"][0]["removed"], json!([ids[0], ids[3]]));
     assert_eq!(task.checkpoints().unwrap(), 4);
     let done = served.post("/v1/retention", &asked).await.json();
-    assert_eq!((&done["total"]["go"], &done["total"]["stay"]), (&json!("2"), &json!("2")));
+    assert_eq!((&done["total"]["go"], &done["total"]["stay"]), (&json!(2), &json!(2)));
     assert_eq!(task.checkpoints().unwrap(), 2);
     let asked = json!({"trim_before": "essay@4"}).to_string();
     let done = served.post("/v1/retention", &asked).await.json();
-    assert_eq!(done["tasks"][0]["trimmed"], json!([{"lineage": 0, "offset": "4"}]), "{done}");
+    assert_eq!(done["tasks"][0]["trimmed"], json!([{"lineage": 0, "offset": 4}]), "{done}");
     for (asked, status) in [
         (json!({"task": "essay", "remove": [ids[0]]}), 200),
         (json!({"task": "none", "remove": []}), 404),

@@ -17,8 +17,8 @@ async fn a_checkpoint_is_marked_and_named_by_its_location() {
     assert_eq!(came.header("location"), format!("/v1/checkpoints/{id}"));
     for (field, value) in [
         ("task", json!("hers")),
-        ("at", json!("1")),
-        ("mark", json!("1")),
+        ("at", json!(1)),
+        ("mark", json!(1)),
         ("label", json!("draft")),
         ("cause", json!("manual")),
         ("status", json!("failure")),
@@ -37,10 +37,10 @@ async fn an_earlier_point_is_marked_by_its_offset() {
     let three = Three::new();
     assert_eq!(three.post(PATH, "{}").await.status, 201);
     let came = three.post(PATH, r#"{"at": "1"}"#).await;
-    assert_eq!((came.status.as_u16(), &came.json()["at"]), (201, &json!("1")));
-    assert_eq!(came.json()["mark"], "2");
+    assert_eq!((came.status.as_u16(), &came.json()["at"]), (201, &json!(1)));
+    assert_eq!(came.json()["mark"], 2);
     let head = three.post(PATH, r#"{"at": 3}"#).await;
-    assert_eq!((head.status.as_u16(), &head.json()["at"]), (201, &json!("3")));
+    assert_eq!((head.status.as_u16(), &head.json()["at"]), (201, &json!(3)));
     let past = three.post(PATH, r#"{"at": "99"}"#).await;
     assert_eq!(problem(&past), (400, "invalid".into()));
 }

@@ -13,7 +13,7 @@ async fn a_caller_learns_its_user_its_rights_and_the_store() {
     assert_eq!((&me["user"], &me["admin"]), (&"local".into(), &true.into()));
     assert_eq!(me["store"]["id"], served.engine.store().id().to_string());
     assert_eq!(me["store"]["keyed"], false);
-    assert_eq!(me["limits"]["body"], "1048576");
+    assert_eq!(me["limits"]["body"], 1_048_576);
     assert!(me.get("task").is_none() && me.get("expires").is_none(), "{me}");
     let limits =
         TokenLimits { read_only: true, task: Some("essay".into()), ..TokenLimits::default() };

@@ -56,7 +56,7 @@ async fn a_mark_onto_a_head_that_is_elsewhere_is_412_with_the_head() {
     let first = three.with("POST", MARKS, &head, "{}").await;
     assert_eq!(first.status, 201, "{first:?}");
     let again = three.with("POST", MARKS, &head, "{}").await;
-    assert_eq!((again.status.as_u16(), &again.json()["head"]), (412, &json!("2")));
+    assert_eq!((again.status.as_u16(), &again.json()["head"]), (412, &json!(2)));
 }
 
 #[tokio::test]
@@ -153,7 +153,7 @@ async fn a_branch_that_becomes_active_needs_the_head_that_it_expects() {
     let refused = three.with("POST", path, &[("if-match", "\"1\"")], "{}").await;
     assert_eq!(problem(&refused).0, 400);
     let elsewhere = three.with("POST", path, &[("if-match", "\"7\"")], activate).await;
-    assert_eq!((elsewhere.status.as_u16(), &elsewhere.json()["head"]), (412, &json!("1")));
+    assert_eq!((elsewhere.status.as_u16(), &elsewhere.json()["head"]), (412, &json!(1)));
     let there = three.with("POST", path, &[("if-match", "\"1\"")], activate).await;
     assert_eq!(there.status, 201, "{there:?}");
 }
@@ -185,6 +185,6 @@ async fn a_restore_and_an_undo_onto_a_head_that_is_elsewhere_are_412_with_the_he
     for (path, body) in [("/v1/restores", body), ("/v1/tasks/hers/undo", "")] {
         let came = three.with("POST", path, &head, body).await;
         let now = (came.status.as_u16(), &came.json()["head"]);
-        assert_eq!(now, (412, &json!("3")), "{path}");
+        assert_eq!(now, (412, &json!(3)), "{path}");
     }
 }

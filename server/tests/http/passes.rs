@@ -70,7 +70,7 @@ async fn a_range_a_limit_and_a_lineage_are_what_is_asked_for() {
     branch.checkpoint(Mark::new().label("branched")).unwrap();
     let all = lines(&served, "/v1/tasks/essay/states").await;
     let marks: Vec<_> = all.iter().map(|line| line["checkpoint"]["mark"].clone()).collect();
-    assert_eq!(marks, ["3", "6", "9", "12"].map(Value::from));
+    assert_eq!(marks, [3, 6, 9, 12].map(Value::from));
     let some = |query: &'static str| lines(&served, query);
     assert_eq!(some("/v1/tasks/essay/states?from=4&to=9").await, all[1..2]);
     assert_eq!(some("/v1/tasks/essay/states?from=6&limit=2").await, all[1..3]);

@@ -40,7 +40,7 @@ async fn an_address_leads_to_one_point_however_it_is_written() {
     let point = served.engine.point("essay@3").unwrap();
     let hash = served.engine.hash_at(&point).unwrap().to_string();
     let expected = json!({
-        "address": "essay/0@3", "task": "essay", "lineage": 0, "offset": "3", "hash": hash,
+        "address": "essay/0@3", "task": "essay", "lineage": 0, "offset": 3, "hash": hash,
     });
     for address in ["essay@3", "essay%2F0@3", "essay%40%33", "essay%2F0%403"] {
         assert_eq!(ok(&served, &format!("/v1/points/{address}")).await, expected);
@@ -53,7 +53,7 @@ async fn an_address_leads_to_one_point_however_it_is_written() {
         assert_eq!(ok(&served, &format!("/v1/points/{address}")).await, named);
     }
     let head = ok(&served, "/v1/points/essay").await;
-    assert_eq!(head["offset"], task.head().unwrap().next.to_string());
+    assert_eq!(head["offset"], task.head().unwrap().next);
     assert_eq!(head["hash"], task.head().unwrap().hash.to_string());
     // A task's id that needs encoding twice: in the address, and in the path.
     served.task("a/b %", "ana", 0);
@@ -99,7 +99,7 @@ async fn the_event_at_a_point_is_shown_with_the_hash_behind_it() {
     let after = served.engine.point("essay@3").unwrap();
     let hash = served.engine.hash_at(&after).unwrap();
     assert_eq!(event["hash"], hash.to_string());
-    assert_eq!((&event["task"], &event["offset"]), (&json!("essay"), &json!("2")));
+    assert_eq!((&event["task"], &event["offset"]), (&json!("essay"), &json!(2)));
     assert_eq!((&event["kind"], &event["body"]["content"]), (&json!("message"), &json!("hello")));
     assert!(event.get("checkpoint").is_none());
     let named = ok(&served, "/v1/points/essay@first/event").await;
@@ -383,14 +383,14 @@ async fn seed_001_a_branch_opens_a_lineage_and_the_task_stays_on_its_own() {
     assert_eq!(came.status, StatusCode::CREATED, "{came:?}");
     let opened = came.json();
     assert_eq!((&opened["id"], &opened["type"]), (&json!(1), &json!("branch")));
-    assert_eq!((&opened["active"], &opened["head"]), (&json!(false), &json!("2")));
+    assert_eq!((&opened["active"], &opened["head"]), (&json!(false), &json!(2)));
     assert_eq!(
         (&opened["description"], &opened["parent"]["offset"]),
-        (&json!("another try"), &json!("1"))
+        (&json!("another try"), &json!(1))
     );
     let info = served.get("/v1/tasks/t").await.json();
     assert_eq!((&info["active"], &info["lineages"]), (&json!(0), &json!(2)));
-    assert_eq!(info["head"], json!(before.to_string()));
+    assert_eq!(info["head"], json!(before));
     let listed = served.get("/v1/tasks/t/lineages").await.json();
     assert_eq!(listed["items"][1], opened);
     let body = json!({"kind": "message", "body": {"role": "user", "content": "here"}});

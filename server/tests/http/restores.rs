@@ -40,7 +40,7 @@ async fn a_plan_says_what_would_change_and_changes_nothing() {
     assert_eq!(came.status, 200, "{came:?}");
     let plan = came.json();
     assert_eq!((&plan["task"], &plan["scope"]), (&json!("hers"), &json!("state")));
-    assert_eq!((&plan["from"]["offset"], &plan["to"]["offset"]), (&json!("4"), &json!("2")));
+    assert_eq!((&plan["from"]["offset"], &plan["to"]["offset"]), (&json!(4), &json!(2)));
     let checkpoint = three.served.engine.task("hers").unwrap().last_successful();
     let checkpoint = checkpoint.unwrap().unwrap();
     assert_eq!(plan["to"]["checkpoint"], json!(checkpoint.id));
@@ -143,9 +143,9 @@ async fn a_task_switches_to_a_lineage_and_undo_and_redo_go_there_and_back() {
     assert_eq!(came.status, 200, "{came:?}");
     let form = came.json();
     assert_eq!((&form["task"]["active"], &form["lineage"]["id"]), (&json!(1), &json!(1)));
-    assert_eq!((&form["task"]["epoch"], phase(&three).as_str()), (&json!("2"), "drafting"));
+    assert_eq!((&form["task"]["epoch"], phase(&three).as_str()), (&json!(2), "drafting"));
     // Again: nothing is changed.
-    assert_eq!(put(r#"{"lineage": 1}"#, &[]).await.json()["task"]["epoch"], "2");
+    assert_eq!(put(r#"{"lineage": 1}"#, &[]).await.json()["task"]["epoch"], 2);
     assert_eq!(three.post(UNDO, "").await.json()["lineage"]["id"], 0);
     let redone = three.post(REDO, "").await;
     assert_eq!((redone.status.as_u16(), &redone.json()["lineage"]["id"]), (200, &json!(1)));
@@ -156,7 +156,7 @@ async fn a_task_switches_to_a_lineage_and_undo_and_redo_go_there_and_back() {
     }
     // The head of the lineage that it leaves is a condition, and a key is used once.
     let came = put(ROOT, &[("if-match", "\"99\"")]).await;
-    assert_eq!((came.status.as_u16(), &came.json()["head"]), (412, &json!("4")), "{came:?}");
+    assert_eq!((came.status.as_u16(), &came.json()["head"]), (412, &json!(4)), "{came:?}");
     let key = [("idempotency-key", "s")];
     assert_eq!(put(ROOT, &key).await.json()["lineage"]["id"], 0);
     assert_eq!(three.post(UNDO, "").await.json()["lineage"]["id"], 1);
@@ -213,7 +213,7 @@ async fn files_go_back_with_the_state_or_without_for_an_admin() {
         let plan = plan.json();
         assert_eq!(plan["scope"], scope);
         assert_eq!(plan["files"]["changes"][0]["path"], "essay.md");
-        assert_eq!(plan["files"]["changes"][0]["bytes"], "5", "a string");
+        assert_eq!(plan["files"]["changes"][0]["bytes"], 5);
         assert_eq!(plan["files"]["conflicts"], json!([]));
         assert_eq!(plan["changes"] == json!([]), scope == "files", "{plan}");
         assert_eq!(captured.text(), "second, and longer");

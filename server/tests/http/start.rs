@@ -13,7 +13,7 @@ async fn a_task_is_started_for_oneself_and_answers_at_its_location() {
     assert_eq!(came.header("location"), "/v1/tasks/a%20b%2Fc");
     let form = came.json();
     assert_eq!((&form["id"], &form["user"]), (&json!("a b/c"), &json!("ana")));
-    assert_eq!((&form["active"], &form["head"]), (&json!(0), &json!("1")));
+    assert_eq!((&form["active"], &form["head"]), (&json!(0), &json!(1)));
     let there = three.ask("GET", "/v1/tasks/a%20b%2Fc", &three.ana, "").await;
     assert_eq!(there.json(), form);
     let state = three.served.engine.run_state(&three.served.engine.point("a b%2Fc").unwrap());

@@ -83,13 +83,13 @@ impl Reader {
         self.last.clone_from(&frame.id);
         match &*frame.event {
             "lineage" => {
-                let at: usize = data["at"].as_str().unwrap().parse().unwrap();
+                let at = usize::try_from(data["at"].as_u64().unwrap()).unwrap();
                 assert!(at <= self.kept.len(), "no gap");
                 self.kept.truncate(at);
             }
             kind => {
                 assert_eq!(data["kind"], kind);
-                assert_eq!(data["offset"], self.kept.len().to_string(), "dense, once");
+                assert_eq!(data["offset"], self.kept.len(), "dense, once");
                 self.kept.push(data);
             }
         }
@@ -225,7 +225,7 @@ async fn a_restore_is_told_and_the_stream_goes_on_at_the_fork() {
     let told = here.take().await.unwrap();
     assert_eq!((&*told.event, &*told.id), ("lineage", "1:5"));
     let told: Value = serde_json::from_str(&told.data).unwrap();
-    assert_eq!(told, serde_json::json!({"from": 0, "to": 1, "at": "5"}));
+    assert_eq!(told, serde_json::json!({"from": 0, "to": 1, "at": 5}));
     here.up_to(1, head).await;
     assert_eq!(shown(&here.kept), history(&served).await);
     // A reader that was further on, and one that was not.

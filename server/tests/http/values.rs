@@ -62,7 +62,7 @@ async fn a_long_text_of_an_event_is_cut_and_says_where_the_whole_is() {
     let came = served.get("/v1/points/essay@1/event?cut=256").await.json();
     let cut = &came["body"]["content"];
     assert_eq!(cut["cut"].as_str().unwrap().len(), 256);
-    assert_eq!((&cut["bytes"], &cut["pointer"]), (&json!("1000"), &json!("/content")));
+    assert_eq!((&cut["bytes"], &cut["pointer"]), (&json!(1000), &json!("/content")));
     let whole = served.get("/v1/points/essay@1/event?cut=2000").await.json();
     assert_eq!(whole["body"]["content"].as_str().unwrap().len(), 1000);
     assert_eq!(came["hash"], whole["hash"]);

@@ -37,7 +37,7 @@ async fn the_state_of_a_folder_is_told_now_and_as_it_changes() {
             (&told["state"], &told["before"]),
             (&json!(state.name()), &json!(before.name()))
         );
-        assert_eq!((&told["files"], &told["error"]), (&json!("3"), &json!(error)));
+        assert_eq!((&told["files"], &told["error"]), (&json!(3), &json!(error)));
         assert_eq!((&told["folder"], &told["task"]), (&json!("/srv/site"), &json!("site")));
         assert_eq!(events.next().await, ("workspace".to_owned(), told));
     }

@@ -89,17 +89,17 @@ fn each_hook_gets_its_document() {
     let (document, checkpoint) = of("ac", "checkpoint");
     assert_eq!(document, common("after_checkpoint", 0, "2"));
     assert_eq!(checkpoint["id"], json!(mark.id.to_string()));
-    assert_eq!((&checkpoint["at"], &checkpoint["mark"]), (&json!("2"), &json!("2")));
+    assert_eq!((&checkpoint["at"], &checkpoint["mark"]), (&json!(2), &json!(2)));
     let (document, restore) = of("br", "restore");
     assert_eq!(document, common("before_restore", 0, "2"));
     assert_eq!(restore, json!({"address": "tuning/0@2", "checkpoint": mark.id.to_string()}));
     let (document, restore) = of("ar", "restore");
     let head = back.head().map_or(5, |head| head.next - 1);
     assert_eq!(document, common("after_restore", 1, &head.to_string()));
-    assert_eq!(restore, json!({"address": format!("tuning/1@{head}"), "epoch": "2"}));
+    assert_eq!(restore, json!({"address": format!("tuning/1@{head}"), "epoch": 2}));
     let events = documents(&file("ev"));
     assert_eq!(events.len(), 2, "messages only: {events:?}");
-    assert_eq!(events[0]["offset"], "1");
+    assert_eq!(events[0]["offset"], 1);
     assert_eq!(
         events[0]["event"],
         json!({"kind": "message", "time_us": NOW.to_string(),

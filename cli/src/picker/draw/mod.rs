@@ -19,8 +19,9 @@ use crate::terminal::{
 const KEYS: &str = "Enter restore   Esc leave   Tab next task   type to filter   ? keys";
 const HELP: &str = "Up, Down, Ctrl-P, Ctrl-N: a row. PgUp, PgDn: a page. Home, End: the first, the \
     last. Tab, Shift-Tab: the next task, the one before. Ctrl-O: the last success of the task. \
-    Letters: only what has all these words. Backspace, Ctrl-U: without them. Enter: restore. \
-    Esc, Ctrl-C, q: leave, and nothing is changed. Any key: back to the list.";
+    Letters: only what has all these words. Backspace, Ctrl-U: without them. Enter: restore; on a \
+    task its last success. Esc, Ctrl-C, q: leave, and nothing is changed. Any key: back to the \
+    list.";
 
 /// Draws the screen, and tells the model its size.
 pub fn draw(frame: &mut Frame<'_>, model: &mut Model, looks: Looks) {

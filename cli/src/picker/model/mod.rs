@@ -88,10 +88,8 @@ impl Model {
 
     /// Returns the chosen checkpoint, unless the current state is chosen.
     pub fn chosen(&self) -> Option<&CheckpointForm> {
-        match self.rows.chosen() {
-            Row::Item(group, item) => Some(&self.list.item(group, item)?.checkpoint),
-            _ => None,
-        }
+        let (group, item) = self.rows.chosen_item(&self.list)?;
+        Some(&self.list.item(group, item)?.checkpoint)
     }
 
     /// Returns `true` if files can be restored with the chosen checkpoint.
@@ -246,9 +244,7 @@ impl Model {
     }
 
     fn preview_job(&self) -> Option<Job> {
-        let Row::Item(group, item) = self.rows.chosen() else {
-            return None;
-        };
+        let (group, item) = self.rows.chosen_item(&self.list)?;
         let wanted = self.previews_shown || (self.mode == Mode::Asking && self.can_files);
         let known = self.previews.get(&self.chosen()?.id).is_some();
         (wanted && !known).then_some(Job::Preview(group, item))

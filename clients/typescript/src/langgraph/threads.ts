@@ -5,6 +5,7 @@ import type { Client, NewEvent } from "../client.js";
 import type { Checkpoint } from "../checkpointService.js";
 import { contentOf } from "../client.js";
 import { addressOf, answer, defined, found, MilepostError, once, repeated } from "../http.js";
+import type { Big } from "../http.js";
 import type { components } from "../schema.js";
 import { applied } from "./change.js";
 import { decodeRecord, decodeThread, EVENT, RecordError, REDUCER } from "./record.js";
@@ -18,7 +19,7 @@ export interface Marked {
   id: string;
   alias: string;
   lineage: number;
-  at: string;
+  at: Big;
 }
 
 /** The marks of a list: the greatest alias first. */
@@ -109,7 +110,7 @@ export class Threads {
   }
 
   /** Returns the head of a lineage if this is its newest mark. */
-  async headBehind(task: string, mark: Marked): Promise<string | undefined> {
+  async headBehind(task: string, mark: Marked): Promise<Big | undefined> {
     const address = addressOf(task, `/${mark.lineage}`);
     const point = { params: { path: { address } } };
     const newest = { params: { path: { task }, query: { lineage: mark.lineage, limit: 1 } } };
@@ -133,7 +134,7 @@ export class Threads {
     const params = { path: { task }, query };
     const marks = await answer(this.#client.http.GET("/v1/tasks/{task}/checkpoints", { params }));
     // Behind the event that opens the lineage.
-    const first = active.begin === "0" ? "1" : active.begin;
+    const first = Number(active.begin) === 0 ? 1 : active.begin;
     return {
       address: addressOf(task, `/${active.id}@${first}`),
       unmarked:
@@ -146,7 +147,7 @@ export class Threads {
   /** Appends to a lineage that has this head. Returns the mark. */
   async append(
     task: string,
-    { lineage, head }: { lineage: number; head: string },
+    { lineage, head }: { lineage: number; head: Big },
     { events, alias, metadata }: Appending,
   ): Promise<Marked | undefined> {
     const { checkpoint, next } = await this.#client.append(task, events, {
@@ -275,6 +276,6 @@ function markOf({ id, aliases, lineage, at }: Checkpoint): Marked {
 }
 
 /** Returns the mark that is the last event of a lineage. */
-function newest(id: string, alias: string, lineage: number, next: string): Marked {
+function newest(id: string, alias: string, lineage: number, next: Big): Marked {
   return { id, alias, lineage, at: String(BigInt(next) - 1n) };
 }
