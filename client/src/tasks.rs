@@ -68,6 +68,32 @@ impl Client {
         let request = shared(self.get(["v1", "tasks", task, "share"])?, asked);
         self.bytes(request.accept("application/octet-stream")).await
     }
+
+    /// Returns an export of a task: lines of JSON from which another store imports the task, as a
+    /// stream. `files` includes the captured files.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: there is no such task. `Invalid`: it can be exported with its files only.
+    /// `Transport`, from the stream: the answer broke off.
+    pub async fn export(&self, task: &str, files: bool) -> Result<FileBytes> {
+        self.exported(task, "files", files).await
+    }
+
+    /// Returns an export of a task as [`Client::export`] does, with each text that resembles a
+    /// secret replaced and without files. It is imported as a copy.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::export`]. `Invalid`: the beginning of a lineage was trimmed.
+    pub async fn redacted_export(&self, task: &str) -> Result<FileBytes> {
+        self.exported(task, "redact", true).await
+    }
+
+    async fn exported(&self, task: &str, option: &str, value: bool) -> Result<FileBytes> {
+        let request = self.get(["v1", "tasks", task, "export"])?.query(option, Some(value));
+        self.bytes(request.accept("application/octet-stream")).await
+    }
 }
 
 fn listed(request: ApiRequest, query: TaskQuery) -> ApiRequest {

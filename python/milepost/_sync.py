@@ -702,9 +702,29 @@ class Task:
         query = {"redact": redact, "max": max}
         asked = t.request("GET", "v1", "tasks", self.id, "share", query=query)
         asked[2].extend(("withhold", one) for one in withhold)
-        page = t.content(self._native, asked)
-        with open(path, "xb") as file:
-            file.write(page)
+        with t.new_file(path) as file:
+            file.write(t.content(self._native, asked))
+
+    def export(
+        self, path: str | PathLike[str], *, files: bool = False, redact: bool = False
+    ) -> None:
+        """Writes the task into a file, from which `milepost import` makes it in another store.
+
+        Args:
+            path: the file, which is new.
+            files: include the captured files.
+            redact: replace each text that resembles a secret. Such a file is imported as a copy.
+
+        Raises:
+            FileExistsError: there is a file at the path.
+            InvalidError: `files` and `redact` are both given, or the task has captured files that
+                its export needs.
+        """
+        query = t.given(files=files or None, redact=redact or None)
+        asked = t.request("GET", "v1", "tasks", self.id, "export", query=query)
+        with t.new_file(path) as file:
+            for line in t.lines(self._native, asked):
+                file.write(line + b"\n")
 
     def turns(self, *, failed: bool = False, text: str | None = None) -> Iterator[Turn]:
         """Returns the turns of the lineage, oldest first: what was said, called and returned.

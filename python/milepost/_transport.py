@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import os
 import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from . import errors as errors_module
 from ._json import text as json_text
@@ -293,6 +295,17 @@ def check_cleaned(report: Mapping[str, Any]) -> None:
             )
 
 
+@contextlib.contextmanager
+def new_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Opens a file that is not there, to write it. Removes it if the block raises."""
+    with open(path, "xb") as file:
+        try:
+            yield file
+        except BaseException:
+            os.unlink(path)
+            raise
+
+
 def lines(native: Native, asked: Request) -> Iterator[bytes]:
     """Returns the lines of an answer."""
     found = native.lines(asked)
@@ -302,7 +315,8 @@ def lines(native: Native, asked: Request) -> Iterator[bytes]:
 
 async def async_lines(native: Native, asked: Request) -> AsyncIterator[bytes]:
     """Returns the lines of an answer."""
-    found = native.lines(asked)
+    # The first one may take long.
+    found = await asyncio.to_thread(native.lines, asked)
     while (line := await found.next_ticket()) is not None:
         yield line
 

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from datetime import timedelta
 
 import pytest
@@ -388,3 +389,22 @@ def test_a_task_id_may_have_any_characters(store, id):
     assert (branch.id, branch.state("/variables/n")) == (id, 2)
     assert store.restore(next(task.checkpoints())).state("/variables/n") == 1
     assert task.lineages()[1].address == branch.address
+
+
+def test_an_export_is_imported_as_the_same_task(store, tmp_path):
+    task = store.start("t", user="ana")
+    secret = "sk-ant-api03-" + "a" * 80
+    task.append([events.message("user", secret), events.step_finished(1)], checkpoint="one")
+    task.export(tmp_path / "t.jsonl")
+    with pytest.raises(FileExistsError):
+        task.export(tmp_path / "t.jsonl")
+    with pytest.raises(milepost.InvalidError, match="no files"):
+        task.export(tmp_path / "no", files=True, redact=True)
+    assert not (tmp_path / "no").exists()
+    task.export(tmp_path / "redacted.jsonl", redact=True)
+    assert secret not in (tmp_path / "redacted.jsonl").read_text()
+
+    command = [sys.executable, "-m", "milepost", "--store", tmp_path / "other"]
+    subprocess.run([*command, "import", tmp_path / "t.jsonl"], check=True, capture_output=True)
+    with milepost.open(tmp_path / "other") as other:
+        assert other.point("t").hash == store.point("t").hash

@@ -243,7 +243,7 @@ mod tests {
         rows.go(-4);
         assert_eq!(rows.all.visible(0).first(), Some(&Row::Item(0, 2)));
         rows.go_page(false);
-        assert_eq!(rows.all.visible(0).first(), Some(&Row::Heading(0)));
+        assert_eq!(rows.all.visible(0).first(), Some(&Row::Current));
         rows.go_page(true);
         assert_eq!(rows.chosen(), Row::Item(0, 2));
         rows.set_height(1);
@@ -334,7 +334,7 @@ mod tests {
         list.add_store_page(page([checkpoint("b", 2)], Some("more")));
         rows.renew(&list, &WordFilter::default());
         assert_eq!(rows.chosen(), Row::Item(1, 0));
-        rows.go(-1);
+        rows.go(-2);
         list.add_store_page(page([checkpoint("c", 2)], None));
         rows.renew(&list, &WordFilter::default());
         assert_eq!(rows.chosen(), Row::Item(0, 2));

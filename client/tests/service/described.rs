@@ -65,6 +65,7 @@ const CALLS: &[(&str, Call)] = &[
     ("series", || Box::pin(readings::series())),
     ("align", || Box::pin(readings::align())),
     ("value", || Box::pin(readings::value())),
+    ("export", || Box::pin(readings::export())),
     ("share_plan", || Box::pin(readings::share())),
     ("share", || Box::pin(readings::share())),
     ("search", || Box::pin(readings::search())),

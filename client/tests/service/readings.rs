@@ -256,6 +256,24 @@ pub async fn search() {
     assert_eq!(error.kind(), ErrorKind::Invalid);
 }
 
+pub async fn export() {
+    let (served, client) = run().await;
+    let task = served.engine.task("run").unwrap();
+    let secret = format!("sk-{}", "aB3".repeat(8));
+    task.append(Message::text("user", secret.as_str())).unwrap();
+    let file = client.export("run", false).await.unwrap();
+    let size = file.size();
+    let file = file.whole().await.unwrap();
+    assert_eq!(size, Some(file.len() as u64));
+    let text = String::from_utf8(file).unwrap();
+    assert!(text.starts_with("{\"milepost_export\":1,") && text.contains(&secret));
+
+    let redacted = client.redacted_export("run").await.unwrap().whole().await.unwrap();
+    assert!(!String::from_utf8(redacted).unwrap().contains(&secret));
+    let error = client.export("nothing", true).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+}
+
 pub async fn share() {
     let (served, client) = run().await;
     let task = served.engine.task("run").unwrap();

@@ -4,7 +4,7 @@ use serde_json::Value;
 use crate::served::Served;
 
 /// The paths of reading routes.
-const READ: [&str; 27] = [
+const READ: [&str; 28] = [
     "/v1/tasks",
     "/v1/tasks/{task}",
     "/v1/tasks/{task}/lineages",
@@ -27,6 +27,7 @@ const READ: [&str; 27] = [
     "/v1/series",
     "/v1/points/{address}/file-changes/{other}",
     "/v1/search",
+    "/v1/tasks/{task}/export",
     "/v1/tasks/{task}/share",
     "/v1/tasks/{task}/share/plan",
     "/v1/points/{address}/bisect",

@@ -11,6 +11,7 @@ mod cors;
 mod described;
 mod description;
 mod events;
+mod exports;
 mod files;
 mod hostile;
 mod imports;

@@ -102,6 +102,7 @@ const ROWS: &[Row] = &[
     get("/v1/tasks/TASK/overview", OWN),
     get("/v1/tasks/TASK/metrics", OWN),
     get("/v1/search?text=hello", OPEN),
+    get("/v1/tasks/TASK/export", OWN),
     get("/v1/tasks/TASK/share", OWN),
     get("/v1/tasks/TASK/share/plan?redact=false", OWN),
     get("/v1/series?at=TASK&metric=loss", OWN),

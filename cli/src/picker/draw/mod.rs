@@ -154,6 +154,8 @@ impl Drawing<'_> {
             return;
         };
         let name = excerpt(&known.task, NAME);
+        // The mark of the chosen row stands before it.
+        let area = behind(area, 1);
         put(buffer, area, &name, self.looks.style(Tone::Title));
         let about = self.model.abouts.get(&group);
         let Some(about) = about.filter(|about| !about.user.is_empty()) else {

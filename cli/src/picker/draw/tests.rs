@@ -80,6 +80,7 @@ fn drawn(model: &mut Model, width: u16, height: u16, color: bool) -> Buffer {
 fn chosen() -> Model {
     let mut model = model();
     model.press(Stroke::Down);
+    model.press(Stroke::Down);
     model
 }
 
@@ -93,11 +94,11 @@ const USUAL: &str = "\
 >                                                                  5 checkpoints
   CHECKPOINT                 STEP        TIME            CAUSE            EVENTS
   (current)  leave everything as it is
-tuning  user ana, head @31, 3 seconds ago
+ tuning  user ana, head @31, 3 seconds ago
 > tuning-31                  5: 試す     59 seconds ago  step              1,200
   tuning-25                  4: 試す     59 seconds ago  step              1,201
   tuning-6                   3: 試す     59 seconds ago  step              1,202
-日本語のタスク  user ana, head @32, 3 seconds ago
+ 日本語のタスク  user ana, head @32, 3 seconds ago
  !チェックポイント🙂一番目   2: 試す     59 seconds ago  before_restore    1,203
   @040000000000              1: 試す     59 seconds ago  step              1,204
 
@@ -124,11 +125,11 @@ const WIDE: &str = "\
 >                                                                                      5 checkpoints
   CHECKPOINT     STEP        TIME            CAUSE          │ tuning-31
   (current)  leave everything as it is                      │ point     tuning/0@31
-tuning  user ana, head @31, 3 seconds ago                   │ id        1f0000000000000074756e696e6…
+ tuning  user ana, head @31, 3 seconds ago                  │ id        1f0000000000000074756e696e6…
 > tuning-31      5: 試す     59 seconds ago  step           │ time      2027-01-15T08:00:00.000031Z
   tuning-25      4: 試す     59 seconds ago  step           │ status    success, step
   tuning-6       3: 試す     59 seconds ago  step           │ metadata  {\"step\":31}
-日本語のタスク  user ana, head @32, 3 seconds ago           │ size      8 events, state 312 B
+ 日本語のタスク  user ana, head @32, 3 seconds ago          │ size      8 events, state 312 B
  !チェックポイ…  2: 試す     59 seconds ago  before_restore │
   @040000000000  1: 試す     59 seconds ago  step           │ 2 files captured, 4.0 KiB
                                                             │   draft.md
@@ -153,7 +154,7 @@ const SMALL: &str = "\
 >                          5 checkpoints
   CHECKPOINT              TIME
   (current)  leave everything as it is
-tuning  user ana, head @31, 3 seconds a…
+ tuning  user ana, head @31, 3 seconds …
 > tuning-31               59 seconds ago
   tuning-25               59 seconds ago
 Restore tuning to tuning/0@31? The task
@@ -215,6 +216,7 @@ fn no_control_character_reaches_the_screen() {
     let mut model = Model::new(list, false, true);
     model.press(Stroke::Text("\u{1b}[31m".into()));
     model.press(Stroke::Clear);
+    model.press(Stroke::Down);
     for key in [Stroke::Down, Stroke::Enter] {
         model.press(key);
         let buffer = drawn(&mut model, 120, 40, true);
@@ -222,7 +224,7 @@ fn no_control_character_reaches_the_screen() {
             assert!(!cell.symbol().contains(|c: char| c.is_control() || c == '\u{202e}'));
         }
         let lines = lines(&buffer);
-        assert!(lines[3].starts_with("a\\u{1b}[2J b"), "{}", lines[3]);
+        assert!(lines[3].starts_with(" a\\u{1b}[2J b"), "{}", lines[3]);
         assert!(lines[4].starts_with("> \\u{7}"), "{}", lines[4]);
     }
 }

@@ -22,6 +22,7 @@
 //! jobs.rs          jobs, for admins
 //! agent.rs         documents of hooks of coding agents
 //! share.rs         a task as one HTML file
+//! export.rs        a task as a file that another store imports
 //! me.rs            the caller and the service
 //! sessions.rs      sessions of browsers
 //! ```
@@ -33,6 +34,7 @@ mod branch;
 mod control;
 mod event_filter;
 mod events;
+mod export;
 mod files;
 mod jobs;
 mod maintenance;
@@ -105,6 +107,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(me::routes())
         .merge(sessions::routes())
         .merge(share::routes())
+        .merge(export::routes())
         .merge(workspace::routes())
 }
 

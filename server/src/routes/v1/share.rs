@@ -97,7 +97,8 @@ async fn packed<T: Send + 'static>(
     .await
 }
 
-fn failed(error: &Error) -> ApiError {
+/// Converts an error of a share or an export.
+pub(super) fn failed(error: &Error) -> ApiError {
     let text = error.to_string();
     match (error.engine().map(milepost::Error::kind), error.kind()) {
         (Some(EngineErrorKind::NotFound), _) => ApiError::NotFound(text),
