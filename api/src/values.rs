@@ -7,14 +7,16 @@ use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// The greatest number up to which every JSON reader holds each whole number exactly: many read
-/// numbers as IEEE 754 doubles (RFC 8259, section 6).
-const EXACT: u64 = 1 << 53;
-
 /// A number that may exceed 2^53. Written as a number up to 2^53 and as a string of its digits
 /// beyond, read from either.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Big(pub u64);
+
+impl Big {
+    /// The greatest number up to which every JSON reader holds each whole number exactly: many
+    /// read numbers as IEEE 754 doubles (RFC 8259, section 6).
+    pub const EXACT: u64 = 1 << 53;
+}
 
 impl fmt::Display for Big {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -25,7 +27,7 @@ impl fmt::Display for Big {
 impl Serialize for Big {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            ..=EXACT => s.serialize_u64(self.0),
+            ..=Self::EXACT => s.serialize_u64(self.0),
             _ => s.collect_str(&self.0),
         }
     }

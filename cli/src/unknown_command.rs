@@ -120,6 +120,9 @@ fn unknown_argument(error: &clap::Error, command: &str, words: &[OsString]) -> O
                 "an address is one word, as in `{}`; `{command} --help` lists what it takes",
                 shell_word(&address)
             ),
+            None if given.starts_with('/') => {
+                format!("`milepost states TASK {}` prints this part of states", shell_word(given))
+            }
             None => format!("`{command} --help` lists what it takes"),
         },
     };
@@ -151,7 +154,8 @@ fn address(given: &str, command: &str, words: &[OsString]) -> Option<String> {
     let before = words.get(at.checked_sub(1)?)?.to_str()?;
     let is_plain = |word: &str| !word.is_empty() && !word.starts_with('-') && !word.contains('@');
     let name = command.rsplit(' ').next()?;
-    if !is_plain(given) || !is_plain(before) || before == name {
+    // A pointer into the state is no place.
+    if !is_plain(given) || given.starts_with('/') || !is_plain(before) || before == name {
         return None;
     }
     let own = commands::command();

@@ -710,6 +710,8 @@ class Task:
     ) -> None:
         """Writes the task into a file, from which `milepost import` makes it in another store.
 
+        A file of a store with a key, as `open` makes them, is imported as a copy: `--as NAME`.
+
         Args:
             path: the file, which is new.
             files: include the captured files.

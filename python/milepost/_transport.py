@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
+import errno
 import json
 import os
 import re
+import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import IO, Any, TypeVar
@@ -297,28 +298,38 @@ def check_cleaned(report: Mapping[str, Any]) -> None:
 
 @contextlib.contextmanager
 def new_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Opens a file that is not there, to write it. Removes it if the block raises."""
-    with open(path, "xb") as file:
-        try:
+    """Opens a file that gets its name, which is new, when the block ends without an error."""
+    path = os.path.abspath(path)
+    if os.path.lexists(path):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+    place, name = tempfile.mkstemp(".part", ".milepost-", os.path.dirname(path))
+    try:
+        with open(place, "wb") as file:
             yield file
-        except BaseException:
-            os.unlink(path)
-            raise
+        # Unlike a rename, it replaces no file that came meanwhile.
+        os.link(name, path)
+    finally:
+        os.unlink(name)
 
 
 def lines(native: Native, asked: Request) -> Iterator[bytes]:
     """Returns the lines of an answer."""
-    found = native.lines(asked)
-    while (line := found.next()) is not None:
-        yield line
+    try:
+        found = native.lines(asked)
+        while (line := found.next()) is not None:
+            yield line
+    except errors_module.Error as error:
+        raise in_words(native, error) from None
 
 
 async def async_lines(native: Native, asked: Request) -> AsyncIterator[bytes]:
     """Returns the lines of an answer."""
-    # The first one may take long.
-    found = await asyncio.to_thread(native.lines, asked)
-    while (line := await found.next_ticket()) is not None:
-        yield line
+    try:
+        found = native.lines(asked)
+        while (line := await found.next_ticket()) is not None:
+            yield line
+    except errors_module.Error as error:
+        raise in_words(native, error) from None
 
 
 def next_followed(following: Following, timeout: float | None) -> tuple[str, str] | None:

@@ -317,7 +317,9 @@ class Summary(NamedTuple):
     def _of(cls, form: dict[str, Any]) -> Summary:
         usage = form.get("usage") or {}
         counts = {name: int(form[name]) for name in ("steps", "calls", "failed", "events")}
-        tokens = {name: int(usage[name]) for name in ("input", "output") if usage.get(name)}
+        tokens = {
+            name: int(usage[name]) for name in ("input", "output") if usage.get(name) is not None
+        }
         return cls(
             id=form["id"],
             user=form["user"],

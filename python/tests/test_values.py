@@ -176,6 +176,10 @@ def test_tasks_are_searched_summed_up_and_shared(store, tmp_path):
     assert (one.input, one.output, one.cost, one.currency) == (30, 7, 0.25, "USD")
     assert found["other"].input is None
     assert [summary.id for summary in store.summaries("slow")] == ["t"]
+    free = store.start("free", user="ana")
+    free.append(events.message("assistant", "No.", usage={"input": 0, "output": 0}))
+    [one] = store.summaries("free")
+    assert (one.input, one.output) == (0, 0), "recorded, unlike None"
     task.share(tmp_path / "t.html")
     assert (tmp_path / "t.html").read_bytes().startswith(b"<!")
     with pytest.raises(FileExistsError):

@@ -58,6 +58,8 @@ pub(crate) struct Shared {
     clock: Box<dyn Clock>,
     pub(crate) ids: Ids,
     pub(crate) under_way: UnderWay,
+    /// The exports of each token.
+    pub(crate) exports: UnderWay,
     pub(crate) meters: Meters,
     pub(crate) feeds: Feeds,
     disk: Disk,
@@ -167,6 +169,7 @@ impl App {
             clock,
             ids: Ids::new()?,
             under_way: UnderWay::default(),
+            exports: UnderWay::default(),
             meters: Meters::default(),
             feeds: Feeds::default(),
             budgets,

@@ -19,7 +19,7 @@ pub mod jobs;
 mod local;
 pub mod recovery;
 mod remote;
-mod suggestions;
+pub mod suggestions;
 
 use std::cell::RefCell;
 use std::ops::Range;

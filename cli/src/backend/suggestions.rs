@@ -16,7 +16,7 @@ use crate::output::{printable, words};
 const PAGE: usize = 1000;
 
 /// Hint for a task that does not exist.
-const TASKS: &str = "`milepost tasks` lists the tasks of the store";
+pub const TASKS: &str = "`milepost tasks` lists the tasks of the store";
 
 /// Adds a hint to the failure of a task that does not exist.
 pub fn of_task(source: &dyn Backend, failure: Failure, id: &str) -> Failure {

@@ -71,8 +71,12 @@ pub fn or_elsewhere(store: &StoreArgs, done: Result<()>) -> Result<()> {
 
 /// Returns the engine, for an operation that needs the store itself.
 pub fn needed<'a>(source: &'a dyn Backend, what: &str) -> Result<&'a Engine> {
-    source.engine().ok_or_else(|| {
-        Failure::new(format!("{what} needs the store itself, and another program has it open"))
-            .hint("ask again when that program has ended")
+    source.engine().ok_or_else(|| match source.has_folders() {
+        false => Failure::new(format!("{what} needs the store itself: a service cannot do it"))
+            .hint("run it on the machine of the service, on its store"),
+        true => {
+            Failure::new(format!("{what} needs the store itself, and another program has it open"))
+                .hint("ask again when that program has ended")
+        }
     })
 }

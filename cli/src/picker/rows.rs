@@ -92,7 +92,9 @@ impl Rows {
     }
 
     /// Returns the chosen checkpoint by its place in the list. The row of a task stands for the
-    /// newest shown checkpoint of the task whose work was a success, or for the newest shown one.
+    /// newest shown checkpoint of the task whose work was a success, or without one for the newest
+    /// shown. Returns `None` for the current state, and while older checkpoints of the task, which
+    /// may have a success, are not loaded.
     pub fn chosen_item(&self, list: &List) -> Option<(usize, usize)> {
         let of = match self.chosen() {
             Row::Current => return None,
@@ -107,7 +109,23 @@ impl Rows {
             let item = list.item(*group, *item);
             item.is_some_and(|item| item.checkpoint.status == MarkStatus::Success)
         };
-        shown.clone().find(is_success).or_else(|| shown.clone().next())
+        let newest = shown.clone().next().filter(|_| list.task_next(of).is_none());
+        shown.clone().find(is_success).or(newest)
+    }
+
+    /// Returns the task whose row is chosen, if it stands for no checkpoint yet.
+    pub fn looks_for(&self, list: &List) -> Option<usize> {
+        match self.chosen() {
+            Row::Heading(group) if self.chosen_item(list).is_none() => Some(group),
+            _ => None,
+        }
+    }
+
+    /// Chooses the checkpoint that the chosen row stands for.
+    pub fn choose_item(&mut self, list: &List) {
+        let found = self.chosen_item(list).map(|(group, item)| Row::Item(group, item));
+        let place = found.and_then(|row| self.all.rows.iter().position(|it| *it == row));
+        self.choose(place.unwrap_or(self.all.cursor));
     }
 
     /// Moves the choice by a number of rows.

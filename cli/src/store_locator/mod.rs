@@ -168,8 +168,13 @@ impl StoreArgs {
         Ok((dir, options))
     }
 
-    /// Returns the folder of an existing store.
+    /// Returns the folder of an existing store. A service that is named has none here, and no other
+    /// store takes its place.
     pub fn folder(&self) -> Result<PathBuf> {
+        if self.url().is_some() {
+            return Err(Failure::new("this needs the folder of a store, and a service is named")
+                .hint("run it on the machine of the service, or name a store with `--store DIR`"));
+        }
         let dir = match self.named() {
             Some(dir) => dir,
             None => nearest()?.ok_or_else(|| {

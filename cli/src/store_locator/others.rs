@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use milepost::ErrorKind;
 
 use super::{StoreArgs, here, nearest};
+use crate::backend::suggestions::TASKS;
 use crate::error::Failure;
 use crate::output::{StoreOption, name_store, shell_word};
 use crate::outside;
@@ -55,10 +56,13 @@ impl StoreArgs {
         here.ancestors().find_map(of).filter(|store| *store != found)
     }
 
-    /// Adds to the failure of a command that found nothing that this project has another store.
+    /// Adds to the failure of a command that found no task that this project has another store.
+    /// The name of a task that is near in this store is kept.
     pub fn or_in_other(&self, failure: Failure) -> Failure {
-        match self.other_here().filter(|_| failure.kind() == Some(ErrorKind::NotFound)) {
-            Some(other) => failure.hint(in_other(&other)),
+        let is_missing = failure.kind() == Some(ErrorKind::NotFound);
+        match self.other_here().filter(|_| is_missing) {
+            Some(other) if failure.has_hint(TASKS) => failure.hint(in_other(&other)),
+            Some(other) => failure.or_hint(&in_other(&other)),
             None => failure,
         }
     }

@@ -893,7 +893,8 @@ export interface paths {
         };
         /**
          * Returns a task as lines of JSON, from which `milepost import` makes the same task in another
-         *     store. See docs/EXPORT.md. The file is complete before its first byte is sent.
+         *     store. See docs/EXPORT.md. The last line has a digest of the others. A token has one export at
+         *     a time.
          */
         get: operations["export"];
         put?: never;

@@ -319,6 +319,9 @@ fn wrong_end(point: &Point, expected: Verdict, said: Verdict) -> Error {
         (_, Verdict::Skip) => {
             format!("of the state at {point}, which is an end, it cannot be said")
         }
+        (Verdict::Good, _) if point.offset == 0 => {
+            format!("it is so at {point} already, before the first event: no event made it so")
+        }
         (Verdict::Good, _) => {
             format!("it is so at {point} already: the good end has to be before that")
         }

@@ -254,8 +254,8 @@ impl std::str::FromStr for Anchor {
             milepost_anchor: u32,
         }
         let damaged = |e: serde_json::Error| {
-            let found = format!("a text that is none: {}", json_reason(&e));
-            Error::corrupt("anchor", "the JSON form of one", found)
+            let found = format!("another text: {}", json_reason(&e));
+            Error::corrupt("anchor", "the JSON of an anchor", found)
         };
         let Version { milepost_anchor } = serde_json::from_str(text).map_err(damaged)?;
         if milepost_anchor > VERSION {
@@ -273,7 +273,7 @@ impl std::str::FromStr for Anchor {
     }
 }
 
-/// Numbers above 2^53 are strings in JSON.
+/// Numbers are strings of digits: the file has one form, whatever their size.
 mod text {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 

@@ -6,8 +6,8 @@ import type { components } from "../../../clients/typescript/src/schema.d.ts";
 type Forms = components["schemas"];
 
 /**
- * Number. The service writes one over 2^53 as a string of its digits, which no offset or count
- * reaches. Times that `format.ts` writes may be either.
+ * Number. The service writes one over 2^53 as a string of its digits: no offset or count is that
+ * large, but the number of a step or a time may be, and what computes with them converts them.
  */
 export type Big = number;
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };

@@ -32,7 +32,7 @@ export function linesOf(of: Series): Line[] {
   return of.items.map((item) => ({
     address: item.address,
     places: item.buckets.map((bucket) => ({
-      x: bucket.x,
+      x: Number(bucket.x),
       first: float(bucket.first),
       last: float(bucket.last),
       min: float(bucket.min),

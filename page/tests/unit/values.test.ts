@@ -2,7 +2,7 @@ import "./browser-globals.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-const { aligned, float, nearest, placeAt } = await import("../../src/metrics/lines.ts");
+const { aligned, float, linesOf, nearest, placeAt } = await import("../../src/metrics/lines.ts");
 const { placeOf } = await import("../../src/metrics/ticks.tsx");
 const { pointerTo, valueAt } = await import("../../src/pointer.ts");
 const { nextSort } = await import("../../src/tasks/TableHead.tsx");
@@ -22,6 +22,13 @@ test("pointers name a value and find it again", () => {
   assert.equal(pointer, "/a~1b/0/~0c");
   assert.equal(valueAt(value, pointer), 1);
   assert.equal(valueAt(value, "/none/x"), undefined);
+});
+
+test("the number of a step over 2^53 is a number on the axis", () => {
+  const bucket = { x: "1796142496624643550", first: 1, last: 1, min: 1, max: 1, count: 1 };
+  const series = { items: [{ address: "a/0@9", buckets: [bucket] }] };
+  const [line] = linesOf(series as unknown as Parameters<typeof linesOf>[0]);
+  assert.equal(line!.places[0]!.x, 1796142496624643550);
 });
 
 test("a condition is written from a value", () => {

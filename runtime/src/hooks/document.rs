@@ -1,12 +1,25 @@
-//! The standard input of a hook command: one JSON document on one line. Numbers that may exceed
-//! 2^53 are strings, as in the output of the `milepost` command.
+//! The standard input of a hook command: one JSON document on one line. A whole number over
+//! 2^53 is a string of its digits, as in the output of the `milepost` command.
 
 use milepost::events::{CheckpointMarked, MarkCause, MarkStatus};
 use milepost::hooks::{Alert, WorkspaceChange};
 use milepost::{Body, Checkpoint, CheckpointId, Event, Hash, Json, LineageId, Mark, Offset};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::command::HookPoint;
+
+/// A number that may exceed 2^53, beyond which many readers of JSON round.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Big(pub(super) u64);
+
+impl Serialize for Big {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            number if number <= 1 << 53 => serializer.serialize_u64(number),
+            number => serializer.collect_str(&number),
+        }
+    }
+}
 
 /// The document: hook point, place and subject of a call.
 #[derive(Debug, Serialize)]
@@ -15,8 +28,8 @@ pub(super) struct Document<'a> {
     store: Option<&'a str>,
     task: Option<&'a str>,
     lineage: Option<LineageId>,
-    offset: Option<String>,
-    time_us: String,
+    offset: Option<Big>,
+    time_us: Big,
     #[serde(flatten)]
     about: About<'a>,
 }
@@ -53,8 +66,8 @@ impl<'a> Document<'a> {
             store,
             task: place.task,
             lineage: place.lineage,
-            offset: place.offset.map(|offset| offset.to_string()),
-            time_us: now_us.to_string(),
+            offset: place.offset.map(Big),
+            time_us: Big(now_us),
             about,
         }
     }
@@ -73,13 +86,13 @@ pub(super) struct CheckpointForm<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<CheckpointId>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    at: Option<String>,
+    at: Option<Big>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hash: Option<Hash>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    mark: Option<String>,
+    mark: Option<Big>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    time_us: Option<String>,
+    time_us: Option<Big>,
     parent: Option<CheckpointId>,
     label: Option<&'a str>,
     cause: MarkCause,
@@ -112,10 +125,10 @@ impl<'a> From<&'a Checkpoint> for CheckpointForm<'a> {
     fn from(checkpoint: &'a Checkpoint) -> Self {
         Self {
             id: Some(checkpoint.id),
-            at: Some(checkpoint.at.to_string()),
+            at: Some(Big(checkpoint.at)),
             hash: Some(checkpoint.hash),
-            mark: Some(checkpoint.mark.to_string()),
-            time_us: Some(checkpoint.time_us.to_string()),
+            mark: Some(Big(checkpoint.mark)),
+            time_us: Some(Big(checkpoint.time_us)),
             parent: checkpoint.parent,
             label: checkpoint.label.as_deref(),
             cause: checkpoint.cause,
@@ -135,14 +148,14 @@ pub(super) struct RestoreForm {
     pub(super) checkpoint: Option<CheckpointId>,
     /// The epoch of the activation. Only after a restore.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) epoch: Option<String>,
+    pub(super) epoch: Option<Big>,
 }
 
 /// An event with its full body. The body of an erased event is `null`; its kind remains.
 #[derive(Debug, Serialize)]
 pub(super) struct EventForm<'a> {
     kind: &'static str,
-    time_us: String,
+    time_us: Big,
     #[serde(skip_serializing_if = "Option::is_none")]
     actor: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -159,7 +172,7 @@ impl<'a> From<&'a Event> for EventForm<'a> {
         let header = &event.header;
         Self {
             kind: Body::name_of(header.kind),
-            time_us: header.time_us.to_string(),
+            time_us: Big(header.time_us),
             actor: header.actor.as_deref(),
             user: header.user.as_deref(),
             correlation: header.correlation.as_deref(),
@@ -175,10 +188,10 @@ pub(super) struct WorkspaceForm<'a> {
     folder: String,
     state: &'static str,
     before: &'static str,
-    files: String,
-    bytes: String,
-    read: String,
-    took_us: String,
+    files: Big,
+    bytes: Big,
+    read: Big,
+    took_us: Big,
     error: Option<&'a str>,
 }
 
@@ -188,10 +201,10 @@ impl<'a> From<&'a WorkspaceChange> for WorkspaceForm<'a> {
             folder: change.folder.display().to_string(),
             state: change.state.name(),
             before: change.before.name(),
-            files: change.files.to_string(),
-            bytes: change.bytes.to_string(),
-            read: change.read.to_string(),
-            took_us: change.took_us.to_string(),
+            files: Big(change.files),
+            bytes: Big(change.bytes),
+            read: Big(change.read),
+            took_us: Big(change.took_us),
             error: change.error.as_deref(),
         }
     }

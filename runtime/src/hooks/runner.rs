@@ -7,7 +7,7 @@ use milepost::hooks::{Alert, AlertKind, HookContext, TaskId, WorkspaceChange};
 use milepost::{Checkpoint, Event, Hook, Mark, Point, Task};
 
 use super::command::{CommandHook, HookPoint};
-use super::document::{About, Document, RestoreForm, Where};
+use super::document::{About, Big, Document, RestoreForm, Where};
 use super::process::{self, Failed};
 use super::queue::CommandQueue;
 
@@ -179,7 +179,7 @@ impl Hook for CommandRunner {
         let restore = RestoreForm {
             address: address.map_or_else(|_| task.id().to_owned(), |point| point.to_string()),
             checkpoint: None,
-            epoch: Some(task.epoch().to_string()),
+            epoch: Some(Big(task.epoch())),
         };
         self.later(self.call(point, place, About::Restore(restore)));
     }

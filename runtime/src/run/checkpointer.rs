@@ -9,7 +9,7 @@ use std::time::Duration;
 use milepost::events::RunControl;
 use milepost::ids::Epoch;
 use milepost::query::TaskQuery;
-use milepost::{Append, Appended, Body, Engine, Error, ErrorKind, Mark, Result, Task};
+use milepost::{Append, Appended, Body, Engine, Error, ErrorKind, LineageId, Mark, Result, Task};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -63,8 +63,12 @@ struct Earlier {
 struct Watched {
     /// The activation that the counts belong to.
     epoch: Option<Epoch>,
+    lineage: LineageId,
     due: DueCheckpoint,
     idle: Idle,
+    /// True if a restore, an undo or a switch left events after a lineage's last checkpoint, which
+    /// an undo can bring back.
+    left_unsaved: bool,
 }
 
 impl fmt::Debug for Checkpointer {
@@ -97,9 +101,25 @@ impl Watched {
                 true => Idle::activated(task.clock().now_us()),
                 false => Idle::default(),
             };
-            *self = Self { epoch: Some(task.epoch()), due: DueCheckpoint::of(task)?, idle };
+            let left_unsaved = !is_older && (self.left_unsaved || self.leaves_unsaved(task)?);
+            let (epoch, lineage) = (Some(task.epoch()), task.lineage().id());
+            *self = Self { epoch, lineage, due: DueCheckpoint::of(task)?, idle, left_unsaved };
         }
         self.due.look(task)
+    }
+
+    /// Returns `true` if the lineage that was active until now has events after its last
+    /// checkpoint.
+    fn leaves_unsaved(&self, task: &Task) -> Result<bool> {
+        if self.epoch.is_none() {
+            return Ok(false);
+        }
+        let left = match task.lineage_named(self.lineage) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+            left => left?,
+        };
+        let saved_to = left.newest_mark()?.map_or(0, |(mark, _)| mark + 1);
+        Ok(left.head()?.next > saved_to.max(self.due.saved_to))
     }
 }
 
@@ -252,11 +272,13 @@ impl Checkpointer {
         let saved = engine.task(id).and_then(|task| {
             let mut watched = watched.lock();
             watched.look(&task)?;
-            let Watched { due, idle, .. } = &mut *watched;
+            let Watched { due, idle, left_unsaved, .. } = &mut *watched;
             if !is_due(&task, due, idle, after)? {
-                // A paused task stays: an undo can bring unsaved events back.
+                // An undo can bring unsaved events back, of a paused task those of an earlier
+                // process.
                 let is_paused = task.control().now()? == RunControl::Paused;
-                return Ok((due.is_settled(&task)? && !is_paused, false));
+                let stays = is_paused || *left_unsaved;
+                return Ok((due.is_settled(&task)? && !stays, false));
             }
             drop(watched);
             match task.checkpoint(idle_mark()) {
@@ -288,6 +310,9 @@ impl Checkpointer {
         if tasks.len() < WATCHED_MAX {
             tasks.insert(task.id().to_owned(), Arc::clone(&watched));
         }
+        drop(tasks);
+        // The lineage has to be known before a restore leaves it. Later looks report errors.
+        let _ = watched.lock().look(task);
         watched
     }
 }

@@ -5,6 +5,7 @@ use milepost::Mark;
 use milepost::events::Message;
 use milepost_server::NewToken;
 use milepost_workspace::{Workspace, WorkspaceOptions};
+use serde_json::Value;
 
 use crate::changing::dressed;
 use crate::served::{Came, NOW_US, Served, request};
@@ -319,6 +320,43 @@ async fn where_no_token_was_ever_made_whoever_asks_may_do_all() {
         };
         assert_eq!(came.status, status, "{} {} {came:?}", row.method, row.path);
     }
+}
+
+/// Adds the places of texts of digits, which are no numbers, apart from names and modes of files.
+fn texts_of_digits(value: &Value, place: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            let fields = fields.iter().filter(|(name, _)| !["id", "mode"].contains(&name.as_str()));
+            fields.for_each(|(name, value)| {
+                texts_of_digits(value, &format!("{place}/{name}"), found)
+            });
+        }
+        Value::Array(items) => items.iter().for_each(|item| texts_of_digits(item, place, found)),
+        Value::String(text) if !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit()) => {
+            found.push(format!("{place}: {text}"));
+        }
+        _ => {}
+    }
+}
+
+#[tokio::test]
+async fn a_whole_number_in_an_answer_is_a_number() {
+    let served = Served::new();
+    let (_folder, workspace) = folder();
+    let mut answers = 0;
+    // An anchor is a file with a form of its own.
+    let rows = ROWS.iter().filter(|row| row.path.starts_with("/v1/") && row.path != "/v1/anchor");
+    for (n, row) in rows.enumerate() {
+        let name = format!("hers-{n}");
+        let id = whole(&served, &workspace, &name);
+        let came = row.ask(&served, &caller("local", None), &name, &id).await;
+        let Ok(answer) = serde_json::from_slice::<Value>(&came.bytes) else { continue };
+        answers += 1;
+        let mut found = Vec::new();
+        texts_of_digits(&answer, row.path, &mut found);
+        assert!(found.is_empty(), "{} {}: {found:?}", row.method, row.path);
+    }
+    assert!(answers > 60, "{answers}");
 }
 
 /// Returns `true` if a requested path matches a route's pattern.

@@ -175,25 +175,27 @@ fn a_paused_task_with_guidance_of_an_earlier_process_is_saved_and_no_other() {
 }
 
 #[test]
-fn a_paused_task_is_saved_when_an_undo_brings_unsaved_events_back() {
-    let clock = Arc::new(ManualClock::at(NOW_US));
-    let engine = Engine::in_memory(Options::default().clock(clock.clone())).unwrap();
-    let task = engine.start_task("exec-001", "ana").unwrap();
-    let checkpoints = Checkpointer::default();
-    checkpoints.watch(&task);
-    task.control().change(RunControl::Running, None).unwrap();
-    task.control().change(RunControl::Paused, None).unwrap();
-    task.checkpoint(milepost::Mark::new().label("saved")).unwrap();
-    task.append(GuidanceGiven::text("unsaved")).unwrap();
-    engine.restore(&engine.point("exec-001@saved").unwrap()).run().unwrap();
-    // Nothing is unsaved on the restored lineage.
-    assert_eq!(checkpoints.autosave(&engine), 0);
-    engine.undo("exec-001").run().unwrap();
-    assert_eq!(checkpoints.autosave(&engine), 0, "the undo restarts the time");
-    clock.advance(5 * MINUTE_US);
-    assert_eq!(checkpoints.autosave(&engine), 1);
-    let marks = engine.task("exec-001").unwrap();
-    assert_eq!(marks.checkpoints().unwrap(), 2);
+fn a_task_is_saved_when_an_undo_brings_unsaved_events_back() {
+    for control in [RunControl::Paused, RunControl::Stopped] {
+        let clock = Arc::new(ManualClock::at(NOW_US));
+        let engine = Engine::in_memory(Options::default().clock(clock.clone())).unwrap();
+        let task = engine.start_task("exec-001", "ana").unwrap();
+        let checkpoints = Checkpointer::default();
+        checkpoints.watch(&task);
+        task.control().change(RunControl::Running, None).unwrap();
+        task.control().change(control, None).unwrap();
+        task.checkpoint(milepost::Mark::new().label("saved")).unwrap();
+        task.append(GuidanceGiven::text("unsaved")).unwrap();
+        engine.restore(&engine.point("exec-001@saved").unwrap()).run().unwrap();
+        // Nothing is unsaved on the restored lineage.
+        assert_eq!(checkpoints.autosave(&engine), 0);
+        engine.undo("exec-001").run().unwrap();
+        assert_eq!(checkpoints.autosave(&engine), 0, "the undo restarts the time");
+        clock.advance(5 * MINUTE_US);
+        assert_eq!(checkpoints.autosave(&engine), 1, "{control:?}");
+        let marks = engine.task("exec-001").unwrap();
+        assert_eq!(marks.checkpoints().unwrap(), 2);
+    }
 }
 
 #[tokio::test]

@@ -261,19 +261,10 @@ pub fn disk_bytes(dir: &Path) -> u64 {
         .flatten()
         .map(|entry| match entry.metadata() {
             Ok(meta) if meta.is_dir() => disk_bytes(&entry.path()),
-            Ok(meta) => blocks_of(&meta),
+            Ok(meta) => meta.blocks() * 512,
             Err(_) => 0,
         })
         .sum()
-}
-
-/// Returns the bytes that a file takes on disk, counted in blocks; 0 without such a file.
-pub fn file_disk_bytes(path: &Path) -> u64 {
-    fs::metadata(path).map_or(0, |meta| blocks_of(&meta))
-}
-
-fn blocks_of(meta: &fs::Metadata) -> u64 {
-    meta.blocks() * 512
 }
 
 #[cfg(test)]

@@ -13,7 +13,6 @@ use crate::commit_log::CommitLog;
 use crate::files;
 use crate::local::archive::rebuild;
 use crate::local::compaction::{self, Compaction};
-use crate::local::index::kv::SEGMENT;
 use crate::local::journal::writer::JournalWriter;
 use crate::local::markers::closed;
 use crate::local::{LocalStore, applier, check};
@@ -59,18 +58,12 @@ impl Maintenance for LocalStore {
             Some(_) => Some(layout.sled()),
             None => self.shared.index.kv.dir(),
         };
-        // A new sled takes its first segment with its next write, and counts with it: otherwise a
-        // compaction would free what the next commit takes again.
-        let is_open = self.shared.look.is_none();
-        let next = sled.as_ref().filter(|_| is_open).map_or(0, |dir| {
-            u64::from(SEGMENT).saturating_sub(files::file_disk_bytes(&dir.join("db")))
-        });
         Ok(DiskBytes {
             journal: files::disk_bytes(&layout.journal()),
             archive: files::disk_bytes(&layout.archive()),
-            sled: sled.map_or(0, |dir| files::disk_bytes(&dir)) + next,
+            sled: sled.map_or(0, |dir| files::disk_bytes(&dir)),
             packs: files::disk_bytes(&layout.packs()),
-            total: files::disk_bytes(&layout.root) + next,
+            total: files::disk_bytes(&layout.root),
         })
     }
 

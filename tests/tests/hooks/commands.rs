@@ -69,9 +69,9 @@ fn each_hook_gets_its_document() {
     append(&back, 1);
     engine.close().unwrap();
 
-    let common = |hook: &str, lineage: u32, offset: &str| {
+    let common = |hook: &str, lineage: u32, offset: u64| {
         json!({"hook": hook, "store": store.display().to_string(), "task": "tuning",
-            "lineage": lineage, "offset": offset, "time_us": NOW.to_string()})
+            "lineage": lineage, "offset": offset, "time_us": NOW})
     };
     let of = |name: &str, about: &str| {
         let mut all = documents(&file(name));
@@ -81,28 +81,28 @@ fn each_hook_gets_its_document() {
         (document, about)
     };
     let (document, checkpoint) = of("bc", "checkpoint");
-    assert_eq!(document, common("before_checkpoint", 0, "2"));
+    assert_eq!(document, common("before_checkpoint", 0, 2));
     assert_eq!((&checkpoint["label"], &checkpoint["cause"]), (&json!("good"), &json!("manual")));
     assert_eq!(checkpoint.get("id"), None);
     let text = std::fs::read_to_string(file("bc")).unwrap();
     assert!(text.contains("{\"n\": 1.50, \"big\": 18446744073709551615}"), "{text}");
     let (document, checkpoint) = of("ac", "checkpoint");
-    assert_eq!(document, common("after_checkpoint", 0, "2"));
+    assert_eq!(document, common("after_checkpoint", 0, 2));
     assert_eq!(checkpoint["id"], json!(mark.id.to_string()));
     assert_eq!((&checkpoint["at"], &checkpoint["mark"]), (&json!(2), &json!(2)));
     let (document, restore) = of("br", "restore");
-    assert_eq!(document, common("before_restore", 0, "2"));
+    assert_eq!(document, common("before_restore", 0, 2));
     assert_eq!(restore, json!({"address": "tuning/0@2", "checkpoint": mark.id.to_string()}));
     let (document, restore) = of("ar", "restore");
     let head = back.head().map_or(5, |head| head.next - 1);
-    assert_eq!(document, common("after_restore", 1, &head.to_string()));
+    assert_eq!(document, common("after_restore", 1, head));
     assert_eq!(restore, json!({"address": format!("tuning/1@{head}"), "epoch": 2}));
     let events = documents(&file("ev"));
     assert_eq!(events.len(), 2, "messages only: {events:?}");
     assert_eq!(events[0]["offset"], 1);
     assert_eq!(
         events[0]["event"],
-        json!({"kind": "message", "time_us": NOW.to_string(),
+        json!({"kind": "message", "time_us": NOW,
             "body": {"kind": "message", "role": "user", "content": "hel\nlo \"you\""}})
     );
     assert_eq!(events[1]["lineage"], 1);
@@ -222,7 +222,7 @@ fn calls_that_find_too_many_waiting_are_left_out_and_events_never_are() {
     assert_eq!(lines(&after).len(), 64);
     let events = documents(&events).into_iter().filter(|event| event["lineage"] == 1);
     let offsets = events.map(|event| event["offset"].clone());
-    assert!(offsets.eq((1..73).map(|offset| json!(offset.to_string()))));
+    assert!(offsets.eq((1..73).map(|offset| json!(offset))));
 }
 
 #[test]

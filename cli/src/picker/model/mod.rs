@@ -148,6 +148,9 @@ impl Model {
         if self.rows.chosen() == Row::Current {
             return Some(End::Unchanged);
         }
+        // The question stays about this checkpoint, whatever is loaded meanwhile.
+        self.rows.choose_item(&self.list);
+        self.chosen()?;
         if self.yes {
             return self.restore(false);
         }
@@ -210,6 +213,9 @@ impl Model {
                     .find_map(|(at, next)| next.map(|_| Job::TaskPage(at)))
             })
         };
+        if let Some(group) = self.rows.looks_for(&self.list) {
+            return Some(Job::TaskPage(group));
+        }
         if !self.typed.is_empty() {
             // Pages that are not loaded may have more matches.
             return more().filter(|_| self.rows.is_near_end());

@@ -1,5 +1,7 @@
 //! Tests: sequences of keys, and their effect on the model.
 
+use milepost::events::MarkStatus;
+
 use super::super::testing::{checkpoint, page};
 use super::*;
 
@@ -170,4 +172,25 @@ fn the_rows_on_the_screen_are_looked_up_and_then_the_preview() {
     assert_eq!(model.next_job(), Some(Job::Preview(0, 0)));
     model.previews.put(id, Preview::default());
     assert_eq!(model.next_job(), None);
+}
+
+#[test]
+fn seed_000_a_task_is_searched_for_its_last_success_before_it_can_be_restored() {
+    let failed = |at| {
+        let mut checkpoint = checkpoint("a", at);
+        checkpoint.status = MarkStatus::Failure;
+        checkpoint
+    };
+    let mut list = List::of_store();
+    list.add_store_page(page([failed(9), failed(8)], Some("more")));
+    let mut model = Model::new(list, true, true);
+    model.set_room(9, false);
+    model.press(Stroke::Down);
+    assert_eq!(model.press(Stroke::Enter), None, "older ones are not known yet");
+    assert_eq!(model.next_job(), Some(Job::TaskPage(0)));
+    model.list.add_task_page(0, page([failed(9), failed(8), checkpoint("a", 7)], None));
+    model.renew();
+    let success = model.chosen().unwrap().id;
+    assert_eq!(model.press(Stroke::Enter), Some(End::Restore { id: success, with_files: false }));
+    assert_eq!(model.rows.chosen(), Row::Item(0, 2), "the row that was restored is chosen");
 }

@@ -1,15 +1,15 @@
 //! Exports: a task as a file that another store imports.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Read as _, Seek as _, Write as _};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::{io, mem};
 
 use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
-use milepost::Engine;
 use milepost_api::ReadProblems;
 use milepost_formats::export_file::{self, ExportOptions};
 use serde::Deserialize;
+use tokio::task::spawn_blocking;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -21,6 +21,9 @@ use crate::error::ApiError;
 use crate::extract::{PathName, Query};
 use crate::request_scope::RequestId;
 use crate::stream_body::{self, BUFFER, Source};
+
+/// The most exports at a time of callers without a token.
+const TOGETHER: usize = 4;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(export))
@@ -37,7 +40,8 @@ struct ExportQuery {
 }
 
 /// Returns a task as lines of JSON, from which `milepost import` makes the same task in another
-/// store. See docs/EXPORT.md. The file is complete before its first byte is sent.
+/// store. See docs/EXPORT.md. The last line has a digest of the others. A token has one export at
+/// a time.
 #[utoipa::path(
     get,
     path = "/v1/tasks/{task}/export",
@@ -66,49 +70,53 @@ async fn export(
     if options.files && options.redact {
         return Err(ApiError::Invalid("a redacted export has no files".to_owned()));
     }
+    let token = caller.of_token();
+    let most = if token.is_empty() { TOGETHER } else { 1 };
+    let Some(permit) = app.exports.one_more(token, most) else {
+        return Err(ApiError::unavailable("another export is under way: ask again after it"));
+    };
     let asks = caller.clone();
-    let written = app.long_work(caller.of_token(), move |engine| {
-        let task = asks.view(engine).task(&task)?.id().to_owned();
-        written(engine, task, options)
+    let checked = app.long_work(token, move |engine| {
+        let tasks = [asks.view(engine).task(&task)?.id().to_owned()];
+        export_file::check(engine, &tasks, options).map_err(|error| failed(&error))?;
+        Ok((engine.clone(), tasks))
     });
-    let (file, length) = written.await?;
+    let (engine, tasks) = checked.await?;
+    let (sender, pieces) = sync_channel(1);
+    spawn_blocking(move || {
+        // It ends with the export: when the reader has all, or is gone.
+        let _permit = permit;
+        let mut buffer = Vec::new();
+        let mut sink = |bytes: &[u8]| {
+            buffer.extend_from_slice(bytes);
+            match buffer.len() < BUFFER {
+                true => Ok(()),
+                false => sender.send(Ok(mem::take(&mut buffer))).map_err(io::Error::other),
+            }
+        };
+        let done = export_file::export(&engine, &tasks, options, &mut sink, &mut ());
+        // A reader that is gone needs neither the rest nor the end.
+        let _ = match done {
+            Ok(_) => sender.send(Ok(buffer)).and_then(|()| sender.send(Ok(Vec::new()))),
+            Err(error) => sender.send(Err(failed(&error))),
+        };
+    });
     let text = HeaderValue::from_static;
     let headers = [
         (header::CONTENT_TYPE, text("application/octet-stream")),
-        (header::CONTENT_LENGTH, length.into()),
         (header::CONTENT_DISPOSITION, text("attachment")),
         (header::X_CONTENT_TYPE_OPTIONS, text("nosniff")),
     ];
-    let body = stream_body::body(&app, &caller, id, FileBytes(file)).await?;
+    let body = stream_body::body(&app, &caller, id, Pieces(pieces)).await?;
     Ok((headers, body).into_response())
 }
 
-/// Writes an export into a temporary file without a name, and returns it with its length.
-fn written(engine: &Engine, task: String, options: ExportOptions) -> Result<(File, u64), ApiError> {
-    let tasks = [task];
-    export_file::check(engine, &tasks, options).map_err(|error| failed(&error))?;
-    let mut file = BufWriter::with_capacity(BUFFER, tempfile::tempfile().map_err(|e| no_file(&e))?);
-    let mut sink = |bytes: &[u8]| file.write_all(bytes);
-    export_file::export(engine, &tasks, options, &mut sink, &mut ())
-        .map_err(|error| failed(&error))?;
-    let ended = file.into_inner().map_err(io::IntoInnerError::into_error);
-    let whole = ended.and_then(|mut file| Ok((file.stream_position()?, file.rewind()?, file)));
-    let (length, (), file) = whole.map_err(|error| no_file(&error))?;
-    Ok((file, length))
-}
+/// The pieces of an export, of which an empty one is the end.
+struct Pieces(Receiver<Result<Vec<u8>, ApiError>>);
 
-fn no_file(error: &io::Error) -> ApiError {
-    ApiError::unavailable(format!("the export has no temporary file: {error}"))
-}
-
-/// The bytes of a file, buffer by buffer.
-struct FileBytes(File);
-
-impl Source for FileBytes {
+impl Source for Pieces {
     fn next(&mut self) -> Result<Option<Vec<u8>>, ApiError> {
-        let mut buffer = Vec::with_capacity(BUFFER);
-        let read = (&self.0).take(BUFFER as u64).read_to_end(&mut buffer);
-        read.map_err(|error| no_file(&error))?;
-        Ok(Some(buffer).filter(|buffer| !buffer.is_empty()))
+        let piece = self.0.recv().map_err(|_| ApiError::Bug)??;
+        Ok(Some(piece).filter(|piece| !piece.is_empty()))
     }
 }
