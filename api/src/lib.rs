@@ -1,8 +1,9 @@
 //! The JSON of Milepost's requests and answers: one structure for each, for writers and readers.
 //!
-//! The service answers in these forms, its clients read them, and the command prints them. Numbers
-//! over 2^53 are strings of their digits ([`Big`]). Times appear both as RFC 3339 and as microseconds
-//! since the Unix epoch. Ids and hashes are hexadecimal digits. A reader ignores unknown fields.
+//! The service answers in these forms, its clients read them, and the command prints them. A whole
+//! number over 2^53 is a string of its digits ([`Big`]). Times appear both as RFC 3339 and as
+//! microseconds since the Unix epoch. Ids and hashes are hexadecimal digits. A reader ignores
+//! unknown fields.
 //!
 //! ```text
 //! tasks, events, checkpoints, points   contents of a task

@@ -43,7 +43,7 @@ fn flags_stand_over_the_environment_over_the_file_over_what_holds_else() {
     assert_eq!(of("log.level"), variable);
     assert_eq!(of("limits.body")["value"], "1 MiB");
     assert!(of("keep_count")["from"].as_str().unwrap().contains("milepost.toml"));
-    assert_eq!(of("limits.streams"), json!({"value": 2048, "from": "the default"}));
+    assert_eq!(of("limits.streams"), json!({"value": "2048", "from": "the default"}));
 }
 
 #[test]

@@ -224,3 +224,37 @@ fn what_a_foreign_store_holds_can_be_looked_at_and_appended_to() {
     let shown = place.json("trust --show");
     assert_eq!((&shown["trusted"], &shown["hooks"]), (&json!(false), &json!([])));
 }
+
+#[test]
+fn no_store_here_takes_the_place_of_a_service_that_is_named() {
+    let place = own();
+    for line in ["token create --user eve", "token list", "doctor", "trust --show", "repair"] {
+        let refused = place.say(&format!("--server http://127.0.0.1:9 {line}"));
+        refused.failed(1, "a service is named");
+        assert!(refused.err.contains("--store names"), "{refused:?}");
+    }
+    assert_eq!(place.json("token list"), json!([]));
+    let refused = place.say("--server http://127.0.0.1:9 export t");
+    refused.failed(1, "a service cannot do it");
+}
+
+#[test]
+fn a_near_name_is_offered_also_where_the_project_has_another_store() {
+    let place = own();
+    let data = place.path("data");
+    let say = |words: &[&str]| {
+        let mut command = place.command(words);
+        Ran::of(command.env("XDG_DATA_HOME", &data).output().unwrap())
+    };
+    let store = place.store();
+    let aside = place.path("aside");
+    fs::rename(&store, &aside).unwrap();
+    say(&["init", "--outside"]).ok();
+    fs::rename(&aside, &store).unwrap();
+    let missing = say(&["log", "none-like-it"]);
+    missing.failed(1, "in another store");
+    let near = say(&["log", "tt"]);
+    near.failed(1, "did you mean `t`?");
+    let label = say(&["show", "t@firs"]);
+    label.failed(1, "did you mean `t@first`?");
+}

@@ -11,7 +11,7 @@ use crate::args::ServeFlags;
 use crate::config::Config;
 use crate::defaults::{Defaults, VARIABLE};
 use crate::error::Result;
-use crate::output::{Out, big, hint, printable};
+use crate::output::{Out, hint, printable};
 
 /// List your defaults and aliases, and check the configuration of `serve`.
 #[derive(Debug, clap::Args)]
@@ -55,11 +55,9 @@ fn check(args: &ConfigCheck, out: &mut Out) -> Result<()> {
     if out.json {
         let mut all = Map::new();
         for (key, value) in config.all() {
-            let form = value.map(|(text, origin)| {
-                let shown = text.display().to_string();
-                let value = shown.parse().map_or_else(|_| Value::String(shown), big);
-                json!({ "value": value, "from": origin.to_string() })
-            });
+            let form = value.map(
+                |(text, origin)| json!({ "value": text.display(), "from": origin.to_string() }),
+            );
             all.insert(key.name.to_owned(), form.unwrap_or(Value::Null));
         }
         out.json(&all)?;

@@ -34,10 +34,9 @@ fn attempt(store: &StoreArgs, needs: Needs, work: Work<'_>, out: &mut Out) -> Re
             return Err(Failure::new(text).hint("a hook may read it, and change other stores"));
         }
         Opened::Remote(there) if needs.store => {
-            let failure = Failure::new("this needs the store itself, and another program has it");
             match needs.only_reads.then(|| store.read_only(&there)).flatten() {
                 Some(engine) => engine,
-                None => return Err(failure.hint(there.instead())),
+                None => return Err(held(&there, "this", &there.instead())),
             }
         }
         Opened::Remote(there) => {
@@ -71,12 +70,19 @@ pub fn or_elsewhere(store: &StoreArgs, done: Result<()>) -> Result<()> {
 
 /// Returns the engine, for an operation that needs the store itself.
 pub fn needed<'a>(source: &'a dyn Backend, what: &str) -> Result<&'a Engine> {
-    source.engine().ok_or_else(|| match source.has_folders() {
-        false => Failure::new(format!("{what} needs the store itself: a service cannot do it"))
-            .hint("run it on the machine of the service, on its store"),
+    let again = "ask again when that program has ended";
+    source.engine().ok_or_else(|| held(source, what, again))
+}
+
+/// Returns the failure of an operation that needs a store that another program, or a service at an
+/// address, has open.
+fn held(there: &dyn Backend, what: &str, again: &str) -> Failure {
+    match there.has_folders() {
         true => {
             Failure::new(format!("{what} needs the store itself, and another program has it open"))
-                .hint("ask again when that program has ended")
+                .hint(again)
         }
-    })
+        false => Failure::new(format!("{what} needs the store itself: a service cannot do it"))
+            .hint("run it on the machine of the service, on its store"),
+    }
 }

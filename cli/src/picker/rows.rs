@@ -91,8 +91,8 @@ impl Rows {
         self.all.rows.iter().position(|row| row.is_item()).unwrap_or(0)
     }
 
-    /// Returns the chosen checkpoint by its place in the list. The row of a task stands for the
-    /// newest shown checkpoint of the task whose work was a success, or without one for the newest
+    /// Returns the chosen checkpoint by its place in the list. The row of a task means the
+    /// newest shown checkpoint of the task whose work was a success, or without one the newest
     /// shown. Returns `None` for the current state, and while older checkpoints of the task, which
     /// may have a success, are not loaded.
     pub fn chosen_item(&self, list: &List) -> Option<(usize, usize)> {
@@ -113,7 +113,7 @@ impl Rows {
         shown.clone().find(is_success).or(newest)
     }
 
-    /// Returns the task whose row is chosen, if it stands for no checkpoint yet.
+    /// Returns the task whose row is chosen, if it means no checkpoint yet.
     pub fn looks_for(&self, list: &List) -> Option<usize> {
         match self.chosen() {
             Row::Heading(group) if self.chosen_item(list).is_none() => Some(group),
@@ -121,7 +121,7 @@ impl Rows {
         }
     }
 
-    /// Chooses the checkpoint that the chosen row stands for.
+    /// Chooses the checkpoint that the chosen row means.
     pub fn choose_item(&mut self, list: &List) {
         let found = self.chosen_item(list).map(|(group, item)| Row::Item(group, item));
         let place = found.and_then(|row| self.all.rows.iter().position(|it| *it == row));
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn seed_000_the_row_of_a_task_stands_for_its_newest_success() {
+    fn seed_000_the_row_of_a_task_means_its_newest_success() {
         let mut list = List::of_store();
         for (task, failures) in [("a", 1), ("b", 3)] {
             let mut items = [9, 8, 7].map(|at| checkpoint(task, at));

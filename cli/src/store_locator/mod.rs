@@ -173,7 +173,7 @@ impl StoreArgs {
     pub fn folder(&self) -> Result<PathBuf> {
         if self.url().is_some() {
             return Err(Failure::new("this needs the folder of a store, and a service is named")
-                .hint("run it on the machine of the service, or name a store with `--store DIR`"));
+                .hint("run it on the machine of the service; --store names a store of this one"));
         }
         let dir = match self.named() {
             Some(dir) => dir,

@@ -63,6 +63,7 @@ fn a_store_in_use_is_picked_from_through_its_program() {
     let mut terminal = open(&place, "checkpoint", USUAL);
     wait_whole(&mut terminal, OPENED);
     terminal.press(DOWN);
+    terminal.press(DOWN);
     wait_whole(&mut terminal, CHOSEN);
     terminal.press(ENTER);
     terminal.wait_for("[Y/n]");

@@ -172,7 +172,9 @@ fn checkpoints_stand_by_task_with_what_a_restore_would_change() {
     let mut terminal = open(&place, "checkpoint", USUAL);
     wait_whole(&mut terminal, OPENED);
     terminal.press(DOWN);
+    terminal.press(DOWN);
     wait_whole(&mut terminal, CHOSEN);
+    terminal.press(UP);
     terminal.press(UP);
     wait_whole(&mut terminal, OPENED);
     terminal.press(ESC);

@@ -9,6 +9,7 @@ fn the_screen_follows_the_size_of_the_terminal() {
     let place = place();
     let mut terminal = open(&place, "checkpoint", USUAL);
     terminal.press(DOWN);
+    terminal.press(DOWN);
     wait_whole(&mut terminal, CHOSEN);
     terminal.resize(120, 40);
     terminal.wait("the preview at the right", |screen| {
@@ -52,6 +53,7 @@ fn without_colours_no_cell_is_coloured() {
     let place = place();
     let coloured = |line: &str| {
         let mut terminal = open(&place, line, USUAL);
+        terminal.press(DOWN);
         terminal.press(DOWN);
         terminal.wait_for("~ /variables/score");
         let screen = terminal.screen();

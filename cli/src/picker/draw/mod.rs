@@ -154,7 +154,7 @@ impl Drawing<'_> {
             return;
         };
         let name = excerpt(&known.task, NAME);
-        // The mark of the chosen row stands before it.
+        // The first column has the mark of the chosen row.
         let area = behind(area, 1);
         put(buffer, area, &name, self.looks.style(Tone::Title));
         let about = self.model.abouts.get(&group);

@@ -148,7 +148,7 @@ impl Model {
         if self.rows.chosen() == Row::Current {
             return Some(End::Unchanged);
         }
-        // The question stays about this checkpoint, whatever is loaded meanwhile.
+        // Otherwise a page that is loaded during the question could change its checkpoint.
         self.rows.choose_item(&self.list);
         self.chosen()?;
         if self.yes {
