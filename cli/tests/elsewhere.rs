@@ -227,7 +227,7 @@ fn what_needs_the_store_itself_says_who_has_it() {
     let serving = Serving::of(&place);
     let server = ["--server", serving.url.as_str()];
     let ran = asked(&Place::new(), "bisect run --when /message_count>=2", &server);
-    ran.failed(1, "another program has it");
+    ran.failed(1, "a service cannot do it");
     assert!(ran.err.contains(&serving.url), "{ran:?}");
 }
 

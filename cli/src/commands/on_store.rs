@@ -36,7 +36,7 @@ fn attempt(store: &StoreArgs, needs: Needs, work: Work<'_>, out: &mut Out) -> Re
         Opened::Remote(there) if needs.store => {
             match needs.only_reads.then(|| store.read_only(&there)).flatten() {
                 Some(engine) => engine,
-                None => return Err(held(&there, "this", &there.instead())),
+                None => return Err(held(&there, "this", there.place())),
             }
         }
         Opened::Remote(there) => {
@@ -70,19 +70,21 @@ pub fn or_elsewhere(store: &StoreArgs, done: Result<()>) -> Result<()> {
 
 /// Returns the engine, for an operation that needs the store itself.
 pub fn needed<'a>(source: &'a dyn Backend, what: &str) -> Result<&'a Engine> {
-    let again = "ask again when that program has ended";
-    source.engine().ok_or_else(|| held(source, what, again))
+    source.engine().ok_or_else(|| match source.has_folders() {
+        true => held(source, what, "another program"),
+        false => held(source, what, "the service"),
+    })
 }
 
 /// Returns the failure of an operation that needs a store that another program, or a service at an
-/// address, has open.
-fn held(there: &dyn Backend, what: &str, again: &str) -> Failure {
+/// address, has open. `who` names it.
+fn held(there: &dyn Backend, what: &str, who: &str) -> Failure {
     match there.has_folders() {
         true => {
             Failure::new(format!("{what} needs the store itself, and another program has it open"))
-                .hint(again)
+                .hint(format!("{who} has it: ask again when that has ended"))
         }
         false => Failure::new(format!("{what} needs the store itself: a service cannot do it"))
-            .hint("run it on the machine of the service, on its store"),
+            .hint(format!("run it on the machine of {who}, on its store")),
     }
 }

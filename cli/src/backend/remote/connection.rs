@@ -154,11 +154,6 @@ impl Remote {
         &self.place
     }
 
-    /// Returns the hint for a request that the program cannot answer.
-    pub fn instead(&self) -> String {
-        format!("{} has it: ask again when that has ended", self.place)
-    }
-
     /// Returns the client, for [`Remote::answer`].
     pub fn client(&self) -> &Client {
         &self.client
