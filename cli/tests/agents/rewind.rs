@@ -163,7 +163,7 @@ fn a_mark_of_the_user_is_listed_and_gone_back_to() {
     assert!(requests[so_far..].iter().any(|request| request.says("first done")));
     assert!(!requests[so_far..].iter().any(|request| request.says("second done")));
     let call = of_kind(&log(&home, &session), "tool_returned")[0]["offset"].clone();
-    let at = format!("{session}@{}", call.as_str().unwrap());
+    let at = format!("{session}@{call}");
     home.milepost(&["mark", &at, "half"]).ok();
     let half = home.milepost(&["rewind", "@half", "--yes"]);
     assert!(half.code == Some(1) && half.err.contains("--files-only"), "{half:#?}");
