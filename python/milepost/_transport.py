@@ -306,10 +306,17 @@ def new_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     try:
         with open(place, "wb") as file:
             yield file
-        # Unlike a rename, it replaces no file that came meanwhile.
-        os.link(name, path)
+        try:
+            # Unlike a rename, it replaces no file that another program has made since.
+            os.link(name, path)
+        except FileExistsError:
+            raise
+        except OSError:
+            # The file system has no links.
+            os.rename(name, path)
     finally:
-        os.unlink(name)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
 
 
 def lines(native: Native, asked: Request) -> Iterator[bytes]:

@@ -412,3 +412,15 @@ def test_an_export_is_imported_with_the_same_events(store, tmp_path):
         # The first event names what the copy is of.
         one, two = ([event.body for event in of.events(1)] for of in (task, other.task("copy")))
         assert one == two and secret in str(one)
+
+
+def test_a_file_is_written_where_the_file_system_has_no_links(store, tmp_path, monkeypatch):
+    task = store.start("t", user="ana")
+
+    def refused(*_):
+        raise PermissionError("no links here")
+
+    monkeypatch.setattr(os, "link", refused)
+    task.export(tmp_path / "t.jsonl")
+    assert (tmp_path / "t.jsonl").read_bytes().startswith(b'{"milepost_export":1,')
+    assert not list(tmp_path.glob(".milepost-*.part"))

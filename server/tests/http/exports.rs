@@ -8,8 +8,9 @@ use milepost::{Engine, Options};
 use milepost_formats::export_file::{self, ExportImport, ExportInput, ExportOptions};
 use milepost_workspace::{Workspace, WorkspaceOptions};
 use serde_json::json;
+use tower::ServiceExt as _;
 
-use crate::served::Served;
+use crate::served::{Served, request};
 
 const PATH: &str = "/v1/tasks/essay/export";
 
@@ -67,4 +68,24 @@ async fn an_export_is_redacted_on_request_and_of_ones_own_tasks_only() {
     assert_eq!(served.get(&format!("{PATH}?all=true")).await.status, StatusCode::BAD_REQUEST);
     let bob = served.token("bob", false);
     assert_eq!(served.get_as(&bob, PATH).await.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn a_token_has_one_export_at_a_time_which_ends_when_its_reader_is_gone() {
+    let served = Served::new();
+    let task = served.task("essay", "ana", 0);
+    for _ in 0..4 {
+        // Each is more than a buffer of the answer.
+        task.append(Message::text("user", &"x".repeat(200 << 10))).unwrap();
+    }
+    let ana = served.token("ana", false);
+    let first = served.router().oneshot(request("GET", PATH, Some(&ana), "")).await;
+    let first = first.unwrap();
+    assert_eq!(first.status(), StatusCode::OK);
+    let second = served.get_as(&ana, PATH).await.status;
+    assert_eq!(second, StatusCode::SERVICE_UNAVAILABLE);
+    drop(first);
+    while served.get_as(&ana, PATH).await.status != StatusCode::OK {
+        tokio::task::yield_now().await;
+    }
 }
